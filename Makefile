@@ -1,0 +1,43 @@
+# Every target sets up .venv by itself: only python3 (>= 3.11) and make are needed.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.PHONY: help demo test test-nojit lint bench readme clean
+
+help:
+	@echo "make demo   run the main job on built-in data, results in demo-run/"
+	@echo "make test   lint, types and all tests"
+	@echo "make lint   lint, format and types only"
+	@echo "make bench  measure the numbers of docs/benchmarks.md again"
+
+$(STAMP): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "kernelpath needs Python 3.11 or newer; $(PYTHON) is $$($(PYTHON) -V). Try: make PYTHON=python3.12"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --editable '.[test,bench]'
+	@touch $(STAMP)
+
+demo: $(STAMP)
+	$(BIN)/kernelpath demo --out demo-run
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/codespell README.md CONTRIBUTING.md CHANGELOG.md docs src tests benchmarks examples
+
+test: lint
+	$(BIN)/pytest -n auto -q
+	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -q -n auto -m "not slow and not data" tests/alignment tests/properties
+
+bench: $(STAMP)
+	$(BIN)/python benchmarks/run_all.py
+
+readme: $(STAMP)
+	$(BIN)/python docs/make_pictures.py
+
+clean:
+	rm -rf $(VENV) demo-run build dist .pytest_cache .mypy_cache .ruff_cache

@@ -1,0 +1,83 @@
+"""The whole non-linear feature-selection path of a table, by multiple kernel learning.
+
+>>> import kernelpath as kp
+>>> data = kp.datasets.make_ring(n_samples=200, n_features=10, random_state=0)
+>>> path = kp.LpKTASelector().fit(data.X, data.y).path_
+>>> sorted(path.at(n_features=2).support.nonzero()[0].tolist()) == sorted(data.relevant.tolist())
+True
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from kernelpath._version import __version__
+
+if TYPE_CHECKING:
+    from kernelpath import datasets
+    from kernelpath.alignment import alignments
+    from kernelpath.errors import DataError, KernelPathError, PathFileError
+    from kernelpath.estimators.lp_kta import LpKTASelector
+    from kernelpath.kernels import RBF, Delta, FeatureKernel, Laplace, Linear, Polynomial
+    from kernelpath.path import FeaturePath, PathEvent, PathPoint
+    from kernelpath.path_file import load_path
+    from kernelpath.regularizers import GeneralizedKL, SquaredEuclidean
+
+# Public name -> module that defines it.  Importing the package loads none of them.
+_HOME = {
+    "alignments": "kernelpath.alignment",
+    "DataError": "kernelpath.errors",
+    "KernelPathError": "kernelpath.errors",
+    "PathFileError": "kernelpath.errors",
+    "LpKTASelector": "kernelpath.estimators.lp_kta",
+    "RBF": "kernelpath.kernels",
+    "Delta": "kernelpath.kernels",
+    "FeatureKernel": "kernelpath.kernels",
+    "Laplace": "kernelpath.kernels",
+    "Linear": "kernelpath.kernels",
+    "Polynomial": "kernelpath.kernels",
+    "FeaturePath": "kernelpath.path",
+    "PathEvent": "kernelpath.path",
+    "PathPoint": "kernelpath.path",
+    "load_path": "kernelpath.path_file",
+    "GeneralizedKL": "kernelpath.regularizers",
+    "SquaredEuclidean": "kernelpath.regularizers",
+}
+_MODULES = ("datasets",)
+
+__all__ = [
+    "RBF",
+    "DataError",
+    "Delta",
+    "FeatureKernel",
+    "FeaturePath",
+    "GeneralizedKL",
+    "KernelPathError",
+    "Laplace",
+    "Linear",
+    "LpKTASelector",
+    "PathEvent",
+    "PathFileError",
+    "PathPoint",
+    "Polynomial",
+    "SquaredEuclidean",
+    "__version__",
+    "alignments",
+    "datasets",
+    "load_path",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return importlib.import_module(f"kernelpath.{name}")
+    if name in _HOME:
+        value = getattr(importlib.import_module(_HOME[name]), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module 'kernelpath' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,212 @@
+"""Compiled loops of the Chebyshev moments: arrays in, arrays out.
+
+The sums over rows are the only part that touches the data.  Rows sorted by class need neither a
+multiplication by the target nor a load of it; every coding of the classes is a short combination
+of the class sums afterwards.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+# Reassociation lets the compiler keep several partial sums; NaN and inf keep their meaning.
+FAST = {"reassoc", "contract", "nsz"}
+BLOCK = 512  # rows whose Chebyshev polynomials stay in the first-level cache
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def _add_sums(x, center, scale, degree, two_u, prev, cur, out):
+    """``out[k] += sum_j T_k((x_j - center) * scale)`` for one block of rows."""
+    m = x.shape[0]
+    total = 0.0
+    for j in range(m):
+        u = (x[j] - center) * scale
+        two_u[j] = 2.0 * u
+        prev[j] = 1.0
+        cur[j] = u
+        total += u
+    out[0] += m
+    out[1] += total
+    k = 2
+    while k + 3 < degree:  # four degrees a sweep: three loads and two stores for eight operations
+        s0 = 0.0
+        s1 = 0.0
+        s2 = 0.0
+        s3 = 0.0
+        for j in range(m):
+            w = two_u[j]
+            t0 = w * cur[j] - prev[j]
+            t1 = w * t0 - cur[j]
+            t2 = w * t1 - t0
+            t3 = w * t2 - t1
+            prev[j] = t2
+            cur[j] = t3
+            s0 += t0
+            s1 += t1
+            s2 += t2
+            s3 += t3
+        out[k] += s0
+        out[k + 1] += s1
+        out[k + 2] += s2
+        out[k + 3] += s3
+        k += 4
+    while k < degree:
+        s0 = 0.0
+        for j in range(m):
+            t0 = two_u[j] * cur[j] - prev[j]
+            prev[j] = cur[j]
+            cur[j] = t0
+            s0 += t0
+        out[k] += s0
+        k += 1
+
+
+@njit(cache=True, nogil=True)
+def add_group_sums(values, starts, center, scale, degree, out):
+    """Chebyshev sums per class of a tile whose columns are sorted by class.
+
+    ``values`` is (n_features, n_rows), class ``g`` in columns ``starts[g]:starts[g + 1]``;
+    ``out`` is (n_features, n_groups, max_degree).
+    """
+    two_u = np.empty(BLOCK)
+    prev = np.empty(BLOCK)
+    cur = np.empty(BLOCK)
+    for f in range(values.shape[0]):
+        for g in range(starts.shape[0] - 1):
+            for lo in range(starts[g], starts[g + 1], BLOCK):
+                hi = min(lo + BLOCK, starts[g + 1])
+                _add_sums(
+                    values[f, lo:hi], center[f], scale[f], degree[f], two_u, prev, cur, out[f, g]
+                )
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def _add_weighted_sums(x, weight, target, center, scale, degree, two_u, prev, cur, out_w, out_t):
+    """Sums of ``T_k`` against two columns at once: the weights and one target column."""
+    m = x.shape[0]
+    w0 = 0.0
+    w1 = 0.0
+    t0 = 0.0
+    t1 = 0.0
+    for j in range(m):
+        u = (x[j] - center) * scale
+        two_u[j] = 2.0 * u
+        prev[j] = 1.0
+        cur[j] = u
+        w0 += weight[j]
+        w1 += weight[j] * u
+        t0 += target[j]
+        t1 += target[j] * u
+    out_w[0] += w0
+    out_w[1] += w1
+    out_t[0] += t0
+    out_t[1] += t1
+    k = 2
+    while k < degree:  # two degrees a sweep; a last odd degree falls into the spare column
+        w0 = 0.0
+        w1 = 0.0
+        t0 = 0.0
+        t1 = 0.0
+        for j in range(m):
+            a = two_u[j] * cur[j] - prev[j]
+            b = two_u[j] * a - cur[j]
+            prev[j] = a
+            cur[j] = b
+            w0 += weight[j] * a
+            w1 += weight[j] * b
+            t0 += target[j] * a
+            t1 += target[j] * b
+        out_w[k] += w0
+        out_w[k + 1] += w1
+        out_t[k] += t0
+        out_t[k + 1] += t1
+        k += 2
+
+
+@njit(cache=True, nogil=True)
+def add_column_sums(values, ptr, columns, shared, center, scale, degree, out):
+    """Chebyshev sums against general target columns.
+
+    Feature ``f`` has the points ``values[ptr[f]:ptr[f + 1]]``; ``columns`` (n_columns, n_points)
+    is the same for all features when ``shared`` and follows ``ptr`` otherwise.  ``out`` is
+    (n_features, n_columns, at least max_degree + 1).
+    """
+    two_u = np.empty(BLOCK)
+    prev = np.empty(BLOCK)
+    cur = np.empty(BLOCK)
+    spare = np.empty(out.shape[2])
+    for f in range(ptr.shape[0] - 1):
+        offset = ptr[f] if shared else 0
+        for lo in range(ptr[f], ptr[f + 1], BLOCK):
+            hi = min(lo + BLOCK, ptr[f + 1])
+            weight = columns[0, lo - offset : hi - offset]
+            for c in range(1, columns.shape[0]):
+                sums = out[f, 0] if c == 1 else spare
+                target = columns[c, lo - offset : hi - offset]
+                _add_weighted_sums(
+                    values[lo:hi], weight, target, center[f], scale[f], degree[f],
+                    two_u, prev, cur, sums, out[f, c],
+                )  # fmt: skip
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def quadratic_forms(sums, combine, table, even, odd, tail, corner, degree, mass, total_weight, out):
+    """Alignment numerator, trace and error bound of every feature from its Chebyshev sums.
+
+    ``sums`` is (n_features, n_groups, max_degree) and ``combine`` (1 + n_columns, n_groups) turns
+    group sums into the sums of the weights and of the target columns.  The tables hold the even
+    and the odd block of ``d`` in Chebyshev form; ``tail[k]`` is the mass of the dropped
+    coefficients that pair with degree ``k`` and ``corner`` that of pairs of dropped degrees.
+    ``out`` is (n_features, 3): numerator, trace, bound on the error of their ratio.
+    """
+    eps = 2.3e-16
+    n_columns = combine.shape[0]
+    half = np.empty(even.shape[1])
+    full = np.empty(sums.shape[2])
+    for f in range(sums.shape[0]):
+        t = table[f]
+        q = degree[t]
+        numerator = 0.0
+        trace = 0.0
+        error_numerator = 0.0
+        error_trace = 0.0
+        for c in range(n_columns):
+            for k in range(q):
+                full[k] = 0.0
+            for g in range(combine.shape[1]):
+                w = combine[c, g]
+                for k in range(q):
+                    full[k] += w * sums[f, g, k]
+            form = 0.0
+            rounding = 0.0
+            for parity in range(2):
+                size = (q - parity + 1) // 2
+                for a in range(size):
+                    half[a] = full[2 * a + parity]
+                block = even[t] if parity == 0 else odd[t]
+                for a in range(size):
+                    row = 0.0
+                    for b in range(size):
+                        row += block[a, b] * half[b]
+                    form += half[a] * row
+                    rounding += abs(row)
+            dropped = 0.0
+            for k in range(q):
+                dropped += tail[t, k] * abs(full[k])
+            m = total_weight if c == 0 else mass[c - 1]
+            error = 2.0 * m * dropped + corner[t] * m * m + 4.0 * eps * m * rounding
+            if c == 0:
+                trace = form / total_weight
+                error_trace = error / total_weight
+            else:
+                numerator -= form
+                error_numerator += error
+        out[f, 0] = numerator
+        out[f, 1] = trace
+        if trace > error_trace:
+            out[f, 2] = (error_numerator + abs(numerator) / trace * error_trace) / (
+                trace - error_trace
+            )
+        else:
+            out[f, 2] = np.inf

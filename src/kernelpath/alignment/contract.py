@@ -1,0 +1,242 @@
+"""Which algorithm contracts which column, and whether its answer is good enough."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernelpath.alignment import _narrow_loops, _point_loops
+from kernelpath.alignment.accumulators import ChebyshevMoments
+from kernelpath.alignment.expansions import (
+    chebyshev_table,
+    exponential_sum,
+    grid_index,
+    grid_length,
+    stack_tables,
+    tolerance_key,
+)
+from kernelpath.alignment.sources import ROW_CHUNK, TILE_SIZE, DenseTask, Task
+from kernelpath.kernels.feature import RBF, Delta, FeatureKernel, Laplace, Polynomial
+from kernelpath.targets import Target
+
+NONE, TWO_VALUED, PAIRWISE, CHEBYSHEV, FOURIER, SORTED = range(6)
+FEW_ROWS = 32  # columns this short are cheapest pair by pair
+FEW_POINTS = 64  # distinct values of a sparse column that are cheapest pair by pair
+LONGEST_FOURIER = 400.0  # range / sigma above which sorting is cheaper
+WINDOW_PAIRS = 60  # neighbours per point up to which summing a window beats the exponentials
+AGREEMENT = 0.1  # two evaluations must agree to this share of the tolerance
+
+
+@dataclass(frozen=True)
+class Widths:
+    """Which columns are constant, and the width parameter of the others."""
+
+    constant: NDArray[np.bool_]
+    gamma: NDArray[np.float64]
+
+
+class Contractor:
+    """Contracts columns with one target under one kernel.
+
+    Parameters
+    ----------
+    target : Target
+    kernel : FeatureKernel
+    method : {"auto", "fast", "exact"}
+    tol : float
+        Promised error: ``tol * max(alignment, 1)``.
+    """
+
+    def __init__(self, target: Target, kernel: FeatureKernel, method: str, tol: float) -> None:
+        self.target = target
+        self.kernel = kernel
+        self.method = method
+        self.tol = tol
+        self.columns = np.ascontiguousarray(target.columns.T)
+        self.mass = target.absolute_mass
+        self.total = target.total_weight
+        self.grouped = target.group is not None
+        if target.group is not None and target.codes is not None:
+            self._combine = np.vstack([np.ones(len(target.codes)), target.codes.T])
+            self._chunks = _class_sorted_chunks(target.group, len(target.codes))
+
+    # -- one task -----------------------------------------------------------------------------
+
+    def align(self, task: Task, widths: Widths) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Alignments and error bounds of the features of one task."""
+        job = _Job(task, widths, self.kernel)
+        values, bounds = np.zeros(len(widths.gamma)), np.zeros(len(widths.gamma))
+        plan = self._plan(job)
+        for algorithm in (TWO_VALUED, PAIRWISE, CHEBYSHEV, FOURIER, SORTED):
+            which = np.flatnonzero(plan == algorithm)
+            if len(which):
+                values[which], bounds[which] = self._certified(job, algorithm, which)
+        return values, bounds
+
+    def _plan(self, job: _Job) -> NDArray[np.int64]:
+        n_points = job.task.n_points
+        plan = np.full(len(n_points), PAIRWISE)
+        if isinstance(self.kernel, RBF) and self.method != "exact":
+            few = FEW_ROWS if self.method == "auto" else 2
+            length = job.length
+            # Short columns: the quadratic form of the moments costs more than the moments.
+            longest = np.interp(n_points, [200, 2000], [14.0, 30.0])
+            plan = np.where(length <= longest, CHEBYSHEV, FOURIER)
+            plan[length > LONGEST_FOURIER] = SORTED
+            plan[n_points <= (FEW_POINTS if job.task.merged else few)] = PAIRWISE
+            if not job.task.merged:
+                plan[job.task.statistics.two_valued] = TWO_VALUED
+        plan[job.widths.constant | (n_points < 2)] = NONE
+        return plan
+
+    def _certified(
+        self, job: _Job, algorithm: int, which: NDArray[np.intp]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Evaluate; where the bound fails, evaluate more finely; at last pair by pair."""
+        values, bounds = self._evaluate(job, algorithm, which, finer=False)
+        for finer in (True, False):
+            allowed = self.tol * np.maximum(values, 1.0)
+            redo = np.flatnonzero(~(bounds <= allowed))
+            if len(redo) == 0:
+                break
+            again, bound = self._evaluate(job, algorithm, which[redo], finer=finer)
+            if finer:  # an independent second evaluation that agrees is evidence as well
+                difference = np.abs(again - values[redo])
+                agrees = difference <= AGREEMENT * self.tol * np.maximum(again, 1.0)
+                bound = np.where(agrees, np.minimum(bound, self.tol), bound)
+            values[redo], bounds[redo] = again, bound
+            algorithm = PAIRWISE
+        return values, bounds
+
+    def _evaluate(
+        self, job: _Job, algorithm: int, which: NDArray[np.intp], finer: bool
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        if algorithm == CHEBYSHEV:
+            forms = self._chebyshev(job, which, finer)
+        else:
+            forms = np.vstack(
+                [self._points(job, algorithm, part, finer) for part in job.task.parts(which)]
+            )
+        numerator, trace, bound = forms.T
+        with np.errstate(divide="ignore", invalid="ignore"):
+            values = np.where(trace > 0, np.maximum(numerator, 0.0) / trace, 0.0)
+        return values, np.where(trace > 0, bound, np.where(numerator == 0, 0.0, np.inf))
+
+    # -- algorithms ---------------------------------------------------------------------------
+
+    def _points(
+        self, job: _Job, algorithm: int, features: NDArray[np.intp], finer: bool
+    ) -> NDArray[np.float64]:
+        """Run a column algorithm on some features of the job."""
+        block, which = job.task.points(features)
+        out = np.zeros((len(block.ptr) - 1, 3))
+        args = (block.values, block.ptr, block.columns, block.shared, which)
+        center = job.task.per_point_block(job.center, features)
+        gamma = job.task.per_point_block(job.widths.gamma, features)
+        high = job.task.per_point_block(job.task.statistics.hi, features)
+        kernel = self.kernel
+        exact = self.method == "exact"
+        if algorithm == TWO_VALUED:
+            _point_loops.two_valued(*args, high, out)
+        elif algorithm == FOURIER:
+            reach = 8.8 if finer else min(math.sqrt(2 * math.log(100 * self.total / self.tol)), 8.6)
+            sigma = np.sqrt(0.5 / gamma)
+            _narrow_loops.fourier(*args, center, sigma, reach, self.mass, out)
+        elif algorithm == SORTED:
+            sums = exponential_sum(28 if finer else 24)
+            _narrow_loops.gaussian_sorted(
+                *args, np.sqrt(0.5 / gamma), sums.rates, sums.factors, sums.error, self.mass,
+                WINDOW_PAIRS, out,
+            )  # fmt: skip
+        elif isinstance(kernel, Laplace) and not exact:
+            _point_loops.laplace_sorted(*args, gamma, out)
+        elif isinstance(kernel, Delta) and not exact:
+            _point_loops.delta_sorted(*args, out)
+        elif isinstance(kernel, Polynomial) and not exact:
+            _point_loops.powers(*args, center, gamma, kernel.degree, kernel.coef0, out)
+        else:
+            degree, coef0 = getattr(kernel, "degree", 1), getattr(kernel, "coef0", 0.0)
+            _point_loops.pairwise(*args, center, gamma, kernel.code, degree, coef0, out)
+        return out[which]
+
+    def _chebyshev(self, job: _Job, which: NDArray[np.intp], finer: bool) -> NDArray[np.float64]:
+        """Chebyshev moments of some features, in tiles that stay in cache."""
+        index = grid_index(job.length[which])
+        wanted = 0.0 if finer else self.tol / (1.6 * math.sqrt(self.total))
+        key = int(tolerance_key(np.array(wanted)))
+        distinct, table = np.unique(index, return_inverse=True)
+        stack = stack_tables([chebyshev_table(int(i), key) for i in distinct])
+        sigma = np.sqrt(0.5 / job.widths.gamma[which])
+        center, scale = job.center[which], 2.0 / (grid_length(index) * sigma)
+        chunk = ROW_CHUNK if self.grouped else self.target.n_samples
+        width = max(4, TILE_SIZE // min(chunk, self.target.n_samples))
+        forms = np.empty((len(which), 3))
+        for start in range(0, len(which), width):
+            part = slice(start, min(start + width, len(which)))
+            by_class = self.grouped and isinstance(job.task, DenseTask)
+            combine = self._combine if by_class else np.eye(len(self.columns))
+            moments = ChebyshevMoments(
+                center[part], scale[part], table[part], stack, combine.shape[1]
+            )
+            if by_class:
+                for order, starts, in_order in self._chunks:
+                    moments.add_groups(job.task.rows(which[part], order, in_order), starts)
+            else:
+                block, chosen = job.task.points(which[part])
+                block = block.take(chosen)
+                moments.add_columns(block.values, block.ptr, block.columns, block.shared)
+            forms[part] = moments.finish(combine, self.mass, self.total)
+        return forms
+
+    def median_scale(self, task: Task, wanted: NDArray[np.intp]) -> NDArray[np.float64]:
+        """Median distance between rows, of the wanted columns of a task."""
+        scales = [np.zeros(0)]
+        for part in task.parts(wanted):
+            block, which = task.points(part)
+            out = np.zeros(len(block.ptr) - 1)
+            _point_loops.median_distance(
+                block.values, block.ptr, block.columns[0], block.shared, which, out
+            )
+            scales.append(out[which])
+        return np.concatenate(scales)
+
+
+@dataclass(frozen=True)
+class _Job:
+    """A task with the widths of its columns under one kernel."""
+
+    task: Task
+    widths: Widths
+    kernel: FeatureKernel
+
+    @property
+    def length(self) -> NDArray[np.float64]:
+        """Range of each column in units of its kernel width."""
+        statistics = self.task.statistics
+        return (statistics.hi - statistics.lo) * np.sqrt(2.0 * self.widths.gamma)
+
+    @property
+    def center(self) -> NDArray[np.float64]:
+        """Middle of the range for the stationary kernels, the mean for polynomials."""
+        statistics = self.task.statistics
+        if isinstance(self.kernel, Polynomial):
+            return statistics.mean
+        return 0.5 * statistics.lo + 0.5 * statistics.hi
+
+
+def _class_sorted_chunks(
+    group: NDArray[np.intp], n_groups: int
+) -> list[tuple[NDArray[np.intp], NDArray[np.int64], bool]]:
+    """Rows of each chunk sorted by class, where the classes start, and if that changes nothing."""
+    chunks = []
+    for start in range(0, len(group), ROW_CHUNK):
+        part = group[start : start + ROW_CHUNK]
+        order = np.argsort(part, kind="stable")
+        counts = np.bincount(part, minlength=n_groups)
+        starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        in_order = bool(np.all(np.diff(part) >= 0))
+        chunks.append((order + start, starts, in_order))
+    return chunks

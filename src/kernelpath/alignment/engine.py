@@ -1,0 +1,128 @@
+"""Alignments of all features of a table: plan, tiles, threads, and a second look where needed.
+
+A block of neighbouring features is one task.  Tasks write to their own slice of the result and
+share nothing else, so the result is the same bits for any number of threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import NDArray
+
+from kernelpath.alignment.accumulators import ColumnStatistics
+from kernelpath.alignment.contract import Contractor, Widths
+from kernelpath.alignment.sources import TableColumns, Task
+from kernelpath.kernels.feature import FeatureKernel
+from kernelpath.targets import Target
+
+Progress = Callable[[int, int], None]
+SMALLEST_RANGE, LARGEST_VALUE = 1e-140, 1e140
+
+
+class NonFiniteColumns(ValueError):
+    """Some columns hold NaN, infinity or numbers too large to square."""
+
+    def __init__(self, columns: NDArray[np.intp]) -> None:
+        super().__init__(f"{len(columns)} columns hold NaN or inf")
+        self.columns = columns
+
+
+@dataclass(frozen=True)
+class AlignmentResult:
+    """Alignments with the bound on their error, and the columns that carry no information."""
+
+    values: NDArray[np.float64]
+    bounds: NDArray[np.float64]
+    constant: NDArray[np.bool_]
+    gamma: NDArray[np.float64]
+
+
+def compute(
+    source: TableColumns,
+    target: Target,
+    kernel: FeatureKernel,
+    *,
+    bandwidth: str,
+    gamma: NDArray[np.float64] | None,
+    method: str,
+    tol: float,
+    n_jobs: int | None,
+    progress: Progress | None = None,
+) -> AlignmentResult:
+    """Alignment of every feature of ``source`` with ``target``."""
+    contractor = Contractor(target, kernel, method, tol)
+    result = AlignmentResult(
+        np.zeros(source.n_features),
+        np.zeros(source.n_features),
+        np.zeros(source.n_features, dtype=bool),
+        np.zeros(source.n_features),
+    )
+
+    def work(features: slice) -> int:
+        task = source.open(features, contractor.columns)
+        _check(task.statistics, features)
+        given = None if gamma is None else gamma[features]
+        widths = _widths(task, contractor, bandwidth, given)
+        result.values[features], result.bounds[features] = contractor.align(task, widths)
+        result.constant[features] = widths.constant
+        result.gamma[features] = widths.gamma
+        return features.stop - features.start
+
+    _run(work, list(source.slices()), effective_n_jobs(n_jobs), source.n_features, progress)
+    return result
+
+
+def _run(
+    work: Callable[[slice], int],
+    slices: list[slice],
+    n_threads: int,
+    n_features: int,
+    progress: Progress | None,
+) -> None:
+    """Work through the slices, in threads if there are several, and report after each."""
+    done = 0
+    if n_threads == 1 or len(slices) == 1:
+        for features in slices:
+            done += work(features)
+            if progress is not None:
+                progress(done, n_features)
+        return
+    pool = ThreadPoolExecutor(n_threads)
+    try:
+        for count in pool.map(work, slices):
+            done += count
+            if progress is not None:
+                progress(done, n_features)
+    finally:
+        # After an error or an interrupt the tasks not yet begun are dropped.
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _check(statistics: ColumnStatistics, features: slice) -> None:
+    with np.errstate(invalid="ignore"):
+        large = np.maximum(np.abs(statistics.lo), np.abs(statistics.hi)) > LARGEST_VALUE
+    bad = ~statistics.finite | large
+    if bad.any():
+        raise NonFiniteColumns(np.flatnonzero(bad) + features.start)
+
+
+def _widths(
+    task: Task, contractor: Contractor, bandwidth: str, gamma: NDArray[np.float64] | None
+) -> Widths:
+    """Width parameter of each column, and which columns are constant."""
+    statistics = task.statistics
+    constant = statistics.hi - statistics.lo < SMALLEST_RANGE
+    if gamma is not None:
+        return Widths(constant, gamma)
+    scale = np.where(constant, 1.0, statistics.std)
+    if bandwidth == "median" and not contractor.kernel.scale_free:
+        wanted = np.flatnonzero(~constant)
+        median = contractor.median_scale(task, wanted)
+        # More than half of the pairs may be equal (sparse counts): the spread serves then.
+        scale[wanted] = np.where(median > 0, median, scale[wanted])
+    return Widths(constant, contractor.kernel.gamma(scale))

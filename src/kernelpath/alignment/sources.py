@@ -1,0 +1,277 @@
+"""A table as columns: dense in either order or sparse, read in blocks of features.
+
+``DenseColumns`` and ``SparseColumns`` hide layout and type.  Both cut the table into slices of
+neighbouring features and open a slice as a *task*: statistics of its columns, and their points
+as ragged float64 blocks, in which ``values[ptr[f]:ptr[f + 1]]`` are the points of feature ``f``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from kernelpath.alignment import _stats_loops
+from kernelpath.alignment.accumulators import ColumnStatistics
+
+ROW_CHUNK = 1024
+TILE_SIZE = 49152  # float64 values of a tile: stays in the second-level cache
+DENSE_TASK = (4 * TILE_SIZE, 64 * TILE_SIZE)  # values of a dense task, at least and at most
+SPARSE_TASK = 400_000  # stored entries of a sparse task
+
+
+@dataclass(frozen=True)
+class Block:
+    """Points of some features, with the weight columns that go with them."""
+
+    values: NDArray[np.float64]
+    ptr: NDArray[np.int64]
+    columns: NDArray[np.float64]
+    shared: bool
+
+    @property
+    def n_points(self) -> NDArray[np.int64]:
+        """Number of points of each feature."""
+        return np.diff(self.ptr)
+
+    def take(self, features: NDArray[np.intp]) -> Block:
+        """Return the block of some of the features."""
+        if len(features) == len(self.ptr) - 1:
+            return self
+        spans = [slice(self.ptr[f], self.ptr[f + 1]) for f in features]
+        values = np.concatenate([self.values[s] for s in spans])
+        ptr = np.concatenate([[0], np.cumsum([s.stop - s.start for s in spans])])
+        columns = self.columns
+        if not self.shared:
+            columns = np.concatenate([columns[:, s] for s in spans], axis=1)
+        return Block(values, ptr.astype(np.int64), columns, self.shared)
+
+
+class Task(Protocol):
+    """Neighbouring features, opened for contraction."""
+
+    @property
+    def statistics(self) -> ColumnStatistics:
+        """Range and spread of each column."""
+
+    @property
+    def merged(self) -> bool:
+        """Whether equal values have become one point, as in sparse columns."""
+
+    @property
+    def n_points(self) -> NDArray[np.int64]:
+        """Number of points of each feature."""
+
+    def parts(self, which: NDArray[np.intp]) -> list[NDArray[np.intp]]:
+        """Split features into lots that stay in cache."""
+
+    def points(self, which: NDArray[np.intp]) -> tuple[Block, NDArray[np.intp]]:
+        """Return a block and where in it the wanted features stand."""
+
+    def per_point_block(self, values: NDArray, which: NDArray[np.intp]) -> NDArray:
+        """Values per feature of the task, rearranged for the block of ``points(which)``."""
+
+
+class TableColumns(Protocol):
+    """A table that can be cut into tasks."""
+
+    n_samples: int
+    n_features: int
+
+    def slices(self) -> Iterator[slice]:
+        """Cut the features; large enough to hide the cost of a task, small enough to share."""
+
+    def open(self, features: slice, columns: NDArray[np.float64]) -> Task:
+        """Open a slice; ``columns`` is (n_columns, n_samples), sample weights first."""
+
+
+@dataclass(frozen=True)
+class DenseTask:
+    """Some features of a dense table; points are read when asked for."""
+
+    source: DenseColumns
+    first: int
+    statistics: ColumnStatistics
+    columns: NDArray[np.float64]
+    merged = False
+
+    @property
+    def n_points(self) -> NDArray[np.int64]:
+        """The number of rows, for every feature."""
+        return np.full(len(self.statistics.rows), self.source.n_samples)
+
+    def parts(self, which: NDArray[np.intp]) -> list[NDArray[np.intp]]:
+        """Split features into lots that stay in cache."""
+        width = max(1, TILE_SIZE // self.source.n_samples)
+        return np.array_split(which, range(width, len(which), width))
+
+    def points(self, which: NDArray[np.intp]) -> tuple[Block, NDArray[np.intp]]:
+        """Return whole columns, in the order of ``which``."""
+        n = self.source.n_samples
+        values = self.source.tile(which + self.first, np.arange(n))
+        ptr = np.arange(len(which) + 1, dtype=np.int64) * n
+        return Block(values.reshape(-1), ptr, self.columns, True), np.arange(len(which))
+
+    def per_point_block(self, values: NDArray, which: NDArray[np.intp]) -> NDArray:
+        """Values in the order of ``which``."""
+        return values[which]
+
+    def rows(
+        self, which: NDArray[np.intp], order: NDArray[np.intp], in_order: bool
+    ) -> NDArray[np.float64]:
+        """Return (n_features, n_rows) values with the rows in the given order."""
+        return self.source.tile(which + self.first, order, in_order)
+
+
+@dataclass(frozen=True)
+class SparseTask:
+    """Some features of a sparse table, as sorted distinct values with summed weights."""
+
+    block: Block
+    statistics: ColumnStatistics
+    merged = True
+
+    @property
+    def n_points(self) -> NDArray[np.int64]:
+        """Number of distinct values of each feature."""
+        return self.block.n_points
+
+    def parts(self, which: NDArray[np.intp]) -> list[NDArray[np.intp]]:
+        """All at once: the block exists already."""
+        return [which]
+
+    def points(self, which: NDArray[np.intp]) -> tuple[Block, NDArray[np.intp]]:
+        """Return the whole block, and the wanted features in it."""
+        return self.block, which
+
+    def per_point_block(self, values: NDArray, which: NDArray[np.intp]) -> NDArray:
+        """Values as they are: the block holds all features."""
+        return values
+
+
+class DenseColumns:
+    """Columns of an ndarray in C or Fortran order, of any real type, possibly memory-mapped."""
+
+    def __init__(self, X: NDArray) -> None:
+        X = np.asarray(X)  # a memory map becomes a plain view of the same memory
+        self.n_samples, self.n_features = X.shape
+        self._by_feature = X.flags.f_contiguous and not X.flags.c_contiguous
+        # Compiled loops exist for the two float types; others are converted tile by tile.
+        self._native = X.dtype in (np.float64, np.float32) and X.dtype.isnative
+        self._X = X.T if self._by_feature else X
+        contiguous = X.flags.f_contiguous or X.flags.c_contiguous
+        self._native = self._native and contiguous
+
+    def _part(self, features: slice, rows: slice) -> NDArray:
+        """Rows and features as (n_rows, n_features), contiguous in the order of the table."""
+        part = self._X[features, rows] if self._by_feature else self._X[rows, features]
+        if not self._native:
+            part = np.ascontiguousarray(part, dtype=np.float64)
+        return part.T if self._by_feature else part
+
+    def slices(self) -> Iterator[slice]:
+        """Cut the features; the cut depends on the shape of the table only."""
+        size = np.clip(self.n_samples * self.n_features // 16, *DENSE_TASK)
+        width = max(8, int(size // self.n_samples))
+        for start in range(0, self.n_features, width):
+            yield slice(start, min(start + width, self.n_features))
+
+    def open(self, features: slice, columns: NDArray[np.float64]) -> DenseTask:
+        """Run the first pass over the rows of some features."""
+        return DenseTask(self, features.start, self._statistics(features, columns[0]), columns)
+
+    def _statistics(self, features: slice, weights: NDArray[np.float64]) -> ColumnStatistics:
+        """First pass over the rows of some features."""
+        width = features.stop - features.start
+        statistics = ColumnStatistics(width)
+        if self._by_feature:
+            part = self._part(features, slice(0, self.n_samples))
+            statistics.update(part, weights)
+            return statistics
+        # Short chunks of rows, so that the second sweep over them finds them in cache.
+        chunk = max(16, TILE_SIZE // width)
+        for start in range(0, self.n_samples, chunk):
+            rows = slice(start, min(start + chunk, self.n_samples))
+            if self._native:
+                statistics.update_rows(self._X, rows, features.start, weights)
+            else:
+                statistics.update(self._part(features, rows), weights[rows])
+        return statistics
+
+    def tile(
+        self, features: NDArray[np.intp], rows: NDArray[np.intp], in_order: bool = False
+    ) -> NDArray[np.float64]:
+        """Return (n_features, n_rows) values; no copy where the table has them so already."""
+        lo, hi = int(features[0]), int(features[-1]) + 1
+        row_lo, row_hi = int(rows.min()), int(rows.max()) + 1
+        neighbours = hi - lo == len(features)
+        if in_order and neighbours and self._by_feature and self._X.dtype == np.float64:
+            return self._X[lo:hi, row_lo:row_hi]
+        out = np.empty((len(features), len(rows)))
+        source = self._X
+        if not self._native:
+            part = self._part(slice(lo, hi), slice(row_lo, row_hi))
+            source = part.T if self._by_feature else part
+            features, rows = features - lo, rows - row_lo
+        if self._by_feature:
+            _stats_loops.gather_feature_major(source, features, rows, out)
+        else:
+            _stats_loops.gather_row_major(source, features, rows, out)
+        return out
+
+
+class SparseColumns:
+    """Columns of a SciPy sparse matrix, turned into distinct values with summed weights."""
+
+    def __init__(self, X: sp.spmatrix) -> None:
+        self._X = sp.csc_matrix(X)
+        if not self._X.has_canonical_format:
+            self._X = self._X.copy()
+            self._X.sum_duplicates()
+        self.n_samples, self.n_features = self._X.shape
+        data = self._X.data
+        if data.dtype not in (np.float64, np.float32):
+            data = data.astype(np.float64)
+        self._data = data
+
+    def slices(self) -> Iterator[slice]:
+        """Cut the features so that each task has about as many stored entries."""
+        entries = self._X.indptr
+        ends = np.searchsorted(entries, np.arange(SPARSE_TASK, entries[-1], SPARSE_TASK))
+        start = 0
+        for stop in [*np.unique(ends).tolist(), self.n_features]:
+            if stop > start:
+                yield slice(start, stop)
+                start = stop
+
+    def open(self, features: slice, columns: NDArray[np.float64]) -> SparseTask:
+        """Merge equal values and take their statistics."""
+        block = self._block(features, columns)
+        statistics = ColumnStatistics(features.stop - features.start)
+        statistics.update_points(block.values, block.ptr, block.columns[0])
+        return SparseTask(block, statistics)
+
+    def _block(self, features: slice, columns: NDArray[np.float64]) -> Block:
+        """Return the points of neighbouring features; ``columns`` is (n_columns, n_samples)."""
+        indptr = self._X.indptr[features.start : features.stop + 1]
+        lo, hi = int(indptr[0]), int(indptr[-1])
+        width = len(indptr) - 1
+        values = np.empty(hi - lo + width)
+        weights = np.empty((len(columns), hi - lo + width))
+        ptr = np.empty(width + 1, dtype=np.int64)
+        end = _stats_loops.sparse_points(
+            self._data[lo:hi],
+            self._X.indices[lo:hi],
+            indptr - lo,
+            np.ascontiguousarray(columns.T),
+            columns.sum(axis=1),
+            self.n_samples,
+            values,
+            weights,
+            ptr,
+        )
+        return Block(values[:end], ptr, np.ascontiguousarray(weights[:, :end]), False)

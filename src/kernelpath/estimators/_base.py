@@ -1,0 +1,112 @@
+"""What all selectors share: checking a table, choosing a point, describing a fit."""
+
+from __future__ import annotations
+
+import numbers
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+
+from kernelpath.errors import DataError
+from kernelpath.inputs import ColumnTable, as_column_table, as_pandas, is_frame
+from kernelpath.path import FeaturePath, PathPoint
+from kernelpath.provenance import fingerprint, versions
+
+
+class PathSelector(SelectorMixin, BaseEstimator):
+    """Base of the selectors: ``fit`` leaves ``path_``, ``support_`` and ``weights_``.
+
+    ``_progress`` and ``_column_names`` are set by the command line: a callback for the progress
+    bar, and names for the columns of an array.
+    """
+
+    _progress: Callable[[int, int], None] | None = None
+    _column_names: NDArray | None = None
+
+    def _get_support_mask(self) -> NDArray[np.bool_]:
+        check_is_fitted(self)
+        return self.support_
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.required = True
+        return tags
+
+    def _check_table(self, X: Any, y: Any) -> tuple[ColumnTable, NDArray]:
+        """Columns and target, with names and counts remembered as scikit-learn does."""
+        if y is None:
+            raise ValueError(
+                f"This {type(self).__name__} estimator requires y to be passed, "
+                "but the target y is None."
+            )
+        if is_frame(X):
+            validate_data(self, X, skip_check_array=True)
+            table = as_column_table(as_pandas(X))
+        else:
+            values = validate_data(
+                self, X, accept_sparse=("csr", "csc"), dtype="numeric", ensure_all_finite=False,
+                ensure_min_samples=2,
+            )  # fmt: skip
+            table = as_column_table(values)
+            if self._column_names is not None:
+                table = ColumnTable(table.values, self._column_names, table.categorical)
+        return table, column_or_1d(y, warn=True)
+
+    def _choose_point(self, path: FeaturePath, n_features: Any) -> PathPoint:
+        """Return the point for ``n_features_to_select``: a count, a share, or None for the last."""
+        if n_features is None:
+            filled = np.flatnonzero(path.n_selected > 0)
+            return path[int(filled[-1]) if len(filled) else -1]
+        if isinstance(n_features, numbers.Integral) and not isinstance(n_features, bool):
+            return path.at(n_features=int(n_features))
+        if isinstance(n_features, numbers.Real) and 0 < float(n_features) <= 1:
+            usable = path.extension.n_usable if path.extension else path.n_features
+            return path.at(n_features=max(1, round(float(n_features) * usable)))
+        raise ValueError(
+            "n_features_to_select must be None, a whole number, or a share in (0, 1], "
+            f"got {n_features!r}"
+        )
+
+    def _describe(self, table: ColumnTable, y: NDArray, **more: Any) -> dict[str, Any]:
+        """Provenance of a path: settings, versions and the data it came from."""
+        parameters = {
+            name: value if isinstance(value, str | int | float | bool | None) else repr(value)
+            for name, value in self.get_params(deep=False).items()
+        }
+        n_samples, n_features = table.shape
+        data = {
+            "n_samples": int(n_samples),
+            "n_features": int(n_features),
+            "fingerprint": fingerprint(table.values, y),
+        }
+        estimator = type(self).__name__
+        return {
+            "estimator": estimator,
+            "parameters": parameters,
+            "versions": versions(),
+            "data": data,
+            **more,
+        }
+
+
+def report_constant(table: ColumnTable, constant: NDArray[np.bool_]) -> None:
+    """Warn once about columns that carry no information."""
+    columns = np.flatnonzero(constant)
+    if len(columns) == 0:
+        return
+    if len(columns) == table.shape[1]:
+        raise DataError("Every column is constant; there is nothing to select.")
+    label = table.label(columns)
+    verb = "is" if len(columns) == 1 else "are"
+    warnings.warn(
+        f"{label[0].upper()}{label[1:]} {verb} constant and will never be selected.",
+        UserWarning,
+        stacklevel=3,
+    )

@@ -1,0 +1,114 @@
+"""Tables as users have them, turned into columns of numbers with names.
+
+NumPy arrays, memory maps and SciPy sparse matrices pass through without a copy; pandas and polars
+frames lose their names to ``ColumnTable.names`` and their text columns become category codes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from kernelpath.errors import DataError
+
+
+@dataclass(frozen=True)
+class ColumnTable:
+    """Numeric columns, their names if they have any, and which ones are categories."""
+
+    values: Any
+    names: NDArray | None
+    categorical: NDArray[np.bool_]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        return self.values.shape
+
+    def label(self, columns: NDArray[np.intp], limit: int = 5) -> str:
+        """Name some columns in a message."""
+        if self.names is None:
+            shown = [str(int(c)) for c in columns[:limit]]
+        else:
+            shown = [repr(str(self.names[c])) for c in columns[:limit]]
+        more = f" and {len(columns) - limit} more" if len(columns) > limit else ""
+        return ("column " if len(columns) == 1 else "columns ") + ", ".join(shown) + more
+
+
+def is_frame(X: Any) -> bool:
+    """Tell a dataframe (pandas, polars, Arrow) from an array."""
+    return hasattr(X, "to_pandas") or (hasattr(X, "iloc") and hasattr(X, "dtypes"))
+
+
+def as_pandas(X: Any) -> Any:
+    """Return a pandas frame; polars and Arrow tables convert themselves."""
+    return X.to_pandas() if hasattr(X, "to_pandas") else X
+
+
+def as_column_table(X: Any) -> ColumnTable:
+    """Turn any supported table into numeric columns.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> table = as_column_table(pd.DataFrame({"age": [31, 45], "town": ["Bonn", "Ulm"]}))
+    >>> table.categorical.tolist(), table.values[:, 1].tolist()
+    ([False, True], [0.0, 1.0])
+    """
+    if is_frame(X):
+        return _from_frame(as_pandas(X))
+    from sklearn.utils import check_array
+
+    values = check_array(X, accept_sparse=("csr", "csc"), dtype="numeric", ensure_all_finite=False)
+    if not sp.issparse(values) and values.dtype.kind not in "fiub":
+        values = values.astype(np.float64)
+    return ColumnTable(values, None, np.zeros(values.shape[1], dtype=bool))
+
+
+def _from_frame(frame: Any) -> ColumnTable:
+    import pandas as pd
+
+    kinds = frame.dtypes
+    categorical = np.zeros(frame.shape[1], dtype=bool)
+    other = np.zeros(frame.shape[1], dtype=bool)
+    dtypes = kinds.to_numpy()
+    for dtype in set(dtypes):  # few distinct types, however many columns
+        where = np.array([d == dtype for d in dtypes])
+        if isinstance(dtype, pd.CategoricalDtype) or any(
+            is_kind(dtype)
+            for is_kind in (pd.api.types.is_object_dtype, pd.api.types.is_string_dtype)
+        ):
+            categorical |= where
+        elif not (pd.api.types.is_numeric_dtype(dtype) or pd.api.types.is_bool_dtype(dtype)):
+            other |= where
+    names = frame.columns.astype(str).to_numpy()
+    table = ColumnTable(frame, names, categorical)
+    if other.any():
+        kind = str(dtypes[np.flatnonzero(other)[0]])
+        raise DataError(
+            f"{table.label(np.flatnonzero(other)).capitalize()} hold values of the type {kind}; "
+            "convert them to numbers or drop them."
+        )
+    if len(dtypes) and all(isinstance(d, pd.SparseDtype) for d in dtypes):
+        return ColumnTable(frame.sparse.to_coo().tocsc(), names, categorical)
+    if not categorical.any():
+        values = _numeric(frame)
+        return ColumnTable(values, names, categorical)
+    values = np.empty(frame.shape, dtype=np.float64, order="F")
+    if not categorical.all():
+        values[:, ~categorical] = _numeric(frame.loc[:, ~categorical])
+    for column in np.flatnonzero(categorical):
+        codes, _ = pd.factorize(frame.iloc[:, column], sort=False)
+        values[:, column] = np.where(codes < 0, np.nan, codes)
+    return ColumnTable(values, names, categorical)
+
+
+def _numeric(frame: Any) -> NDArray:
+    values = frame.to_numpy()
+    if values.dtype.kind not in "fiub":  # nullable or mixed types
+        values = frame.to_numpy(dtype=np.float64, na_value=np.nan)
+    return values

@@ -1,0 +1,1 @@
+"""Tracers: from a family of problems to a path."""
