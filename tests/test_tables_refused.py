@@ -118,7 +118,7 @@ def test_unknown_names_come_with_advice(write):
     refused(file, "choose among the 41 columns 'Outcome', .*, \\.\\.\\.", target="zzz")
     refused(file, "no column 'marker_1x': did you mean", target="Outcome", drop=["marker_1x"])
     refused(file, "both the target and to be dropped", target="Outcome", drop="Outcome")
-    refused(file, "no target was named: choose among 'Outcome'", target=None)
+    refused(file, "no target was named: use --target .* such as 'Outcome'", target=None)
     refused(file, "no feature column", target="Outcome", drop=names[1:])
 
 

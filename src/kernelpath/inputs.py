@@ -38,6 +38,11 @@ class ColumnTable:
         more = f" and {len(columns) - limit} more" if len(columns) > limit else ""
         return ("column " if len(columns) == 1 else "columns ") + ", ".join(shown) + more
 
+    def sentence(self, columns: NDArray[np.intp], one: str, many: str) -> str:
+        """Begin a sentence about some columns with the right form of its verb."""
+        label = self.label(columns)
+        return f"C{label[1:]} {one if len(columns) == 1 else many}"
+
 
 def is_frame(X: Any) -> bool:
     """Tell a dataframe (pandas, polars, Arrow) from an array."""
@@ -59,6 +64,8 @@ def as_column_table(X: Any) -> ColumnTable:
     >>> table.categorical.tolist(), table.values[:, 1].tolist()
     ([False, True], [0.0, 1.0])
     """
+    if getattr(X, "ndim", 2) != 2:
+        raise DataError(f"X must be two-dimensional (2D), got {X.ndim} dimensions.")
     if is_frame(X):
         return _from_frame(as_pandas(X))
     from sklearn.utils import check_array
@@ -89,10 +96,8 @@ def _from_frame(frame: Any) -> ColumnTable:
     table = ColumnTable(frame, names, categorical)
     if other.any():
         kind = str(dtypes[np.flatnonzero(other)[0]])
-        raise DataError(
-            f"{table.label(np.flatnonzero(other)).capitalize()} hold values of the type {kind}; "
-            "convert them to numbers or drop them."
-        )
+        subject = table.sentence(np.flatnonzero(other), "holds", "hold")
+        raise DataError(f"{subject} values of the type {kind}; convert to numbers or drop.")
     if len(dtypes) and all(isinstance(d, pd.SparseDtype) for d in dtypes):
         return ColumnTable(frame.sparse.to_coo().tocsc(), names, categorical)
     if not categorical.any():

@@ -64,17 +64,6 @@ def save_path(path: FeaturePath, file: str | os.PathLike | BinaryIO) -> None:
     ------
     OSError
         If the file cannot be written; the message names it.
-
-    Examples
-    --------
-    >>> import io
-    >>> weights = np.array([[0.5, 0.2], [0.6, 0.0]])
-    >>> path = FeaturePath(method="demo", parameter_name="p", parameters=[2, 1], weights=weights,
-    ...     supports=weights > 0, values=[-1, -2], kkt=[0, 0], gaps=[0, 0])
-    >>> file = io.BytesIO()
-    >>> save_path(path, file)
-    >>> load_path(io.BytesIO(file.getvalue())) == path
-    True
     """
     if not isinstance(file, str | os.PathLike):
         with tempfile.SpooledTemporaryFile(max_size=4 * _CHUNK_BYTES) as buffer:
@@ -238,6 +227,17 @@ def load_path(file: str | os.PathLike | BinaryIO) -> FeaturePath:
         If there is no such file.
     PathFileError
         If the file is truncated, altered, of a newer format, or not a saved path at all.
+
+    Examples
+    --------
+    >>> import io
+    >>> weights = np.array([[0.5, 0.2], [0.6, 0.0]])
+    >>> path = FeaturePath(method="demo", parameter_name="p", parameters=[2, 1], weights=weights,
+    ...     supports=weights > 0, values=[-1, -2], kkt=[0, 0], gaps=[0, 0])
+    >>> file = io.BytesIO()
+    >>> save_path(path, file)
+    >>> load_path(io.BytesIO(file.getvalue())) == path
+    True
     """
     if not isinstance(file, str | os.PathLike):
         return _read(file.read(), "the file")

@@ -346,7 +346,8 @@ def _from_arrow(
     names = table.column_names
     columns = [name for name in names if name not in index]
     if target is None and not (label_first and columns):
-        raise DataError(f"no target was named: choose among {_quote(*columns)}")
+        few = _quote(*columns[:4], *columns[4:][-2:], limit=6)
+        raise DataError(f"no target was named: use --target with a column, such as {few}")
     target = columns[0] if target is None else target
     if target not in names:
         raise _unknown(target, columns)

@@ -16,6 +16,7 @@ from kernelpath.errors import DataError
 MAX_INTEGER_CLASSES = 30
 """A numeric target of whole numbers with more distinct values than this is continuous."""
 
+LARGEST_WEIGHT = 1e100
 TASKS = ("auto", "classification", "regression")
 
 
@@ -121,17 +122,20 @@ def encode_target(
 
 def check_sample_weight(sample_weight: ArrayLike, n_samples: int) -> NDArray[np.float64]:
     """Return the sample weights as floats, or say what is wrong with them."""
-    weights = np.asarray(sample_weight, dtype=np.float64)
+    try:
+        weights = np.asarray(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise DataError("sample_weight must be numbers, one per row.") from None
     if weights.ndim == 0:
         weights = np.full(n_samples, float(weights))
     if weights.shape != (n_samples,):
         raise DataError(
             f"sample_weight has shape {weights.shape}, but the table has {n_samples} rows."
         )
-    if not np.all(np.isfinite(weights)) or weights.min() < 0:
-        raise DataError("sample_weight must be finite and not negative.")
+    if not np.all(np.isfinite(weights)) or weights.min() < 0 or weights.max() > LARGEST_WEIGHT:
+        raise DataError("sample_weight must be finite, not negative and at most 1e100.")
     if np.count_nonzero(weights) < 2:
-        raise DataError("sample_weight leaves fewer than 2 rows with a positive weight.")
+        raise DataError("sample_weight leaves fewer than 2 rows: all other weights are zero.")
     return weights
 
 
@@ -157,7 +161,7 @@ def _as_vector(y: ArrayLike) -> NDArray:
 
 def _from_objects(y: NDArray) -> NDArray:
     """Numbers held as objects become floats; anything else becomes text labels."""
-    missing = np.array([value is None or value != value for value in y.tolist()])
+    missing = np.array([_is_missing(value) for value in y.tolist()])
     if missing.any():
         raise DataError(
             f"The target y has missing values (NaN) in {int(missing.sum())} rows; "
@@ -168,6 +172,16 @@ def _from_objects(y: NDArray) -> NDArray:
     return y.astype(str)
 
 
+def _is_missing(value: object) -> bool:
+    """None, NaN, NaT and pandas' NA, whose comparison has no truth value."""
+    if value is None:
+        return True
+    try:
+        return bool(value != value)
+    except TypeError:
+        return True
+
+
 def _encode_continuous(y: NDArray, weights: NDArray[np.float64]) -> Target:
     try:
         values = y.astype(np.float64)
@@ -176,7 +190,8 @@ def _encode_continuous(y: NDArray, weights: NDArray[np.float64]) -> Target:
             "The target holds text, which cannot be a continuous target; "
             "use task='classification' or convert it to numbers."
         ) from None
-    values = values - values[0]  # a huge common offset must not cost digits
+    values = values / (np.abs(values).max() or 1.0)  # neither overflow nor underflow below
+    values -= values[0]  # a huge common offset must not cost digits
     total = weights.sum()
     centred = values - (weights @ values) / total
     centred -= (weights @ centred) / total

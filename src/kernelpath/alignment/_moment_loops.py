@@ -12,7 +12,12 @@ from numba import njit
 
 # Reassociation lets the compiler keep several partial sums; NaN and inf keep their meaning.
 FAST = {"reassoc", "contract", "nsz"}
-BLOCK = 512  # rows whose Chebyshev polynomials stay in the first-level cache
+BLOCK = 640  # rows whose Chebyshev polynomials stay in the first-level cache
+
+
+def whole_sweeps(degree):
+    """Round degrees up to what the loops compute in sweeps of four."""
+    return 2 + 4 * ((degree + 1) // 4)
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
@@ -29,7 +34,9 @@ def _add_sums(x, center, scale, degree, two_u, prev, cur, out):
     out[0] += m
     out[1] += total
     k = 2
-    while k + 3 < degree:  # four degrees a sweep: three loads and two stores for eight operations
+    # Four degrees a sweep: three loads and two stores for eight operations.  A sweep for a single
+    # degree costs nearly as much, so callers round degrees up (``whole_sweeps``).
+    while k + 3 < degree:
         s0 = 0.0
         s1 = 0.0
         s2 = 0.0
@@ -74,8 +81,11 @@ def add_group_sums(values, starts, center, scale, degree, out):
     cur = np.empty(BLOCK)
     for f in range(values.shape[0]):
         for g in range(starts.shape[0] - 1):
-            for lo in range(starts[g], starts[g + 1], BLOCK):
-                hi = min(lo + BLOCK, starts[g + 1])
+            count = starts[g + 1] - starts[g]
+            pieces = (count + BLOCK - 1) // BLOCK  # of equal size: a short rest costs as much
+            for i in range(pieces):
+                lo = starts[g] + i * count // pieces
+                hi = starts[g] + (i + 1) * count // pieces
                 _add_sums(
                     values[f, lo:hi], center[f], scale[f], degree[f], two_u, prev, cur, out[f, g]
                 )
@@ -103,7 +113,7 @@ def _add_weighted_sums(x, weight, target, center, scale, degree, two_u, prev, cu
     out_t[0] += t0
     out_t[1] += t1
     k = 2
-    while k < degree:  # two degrees a sweep; a last odd degree falls into the spare column
+    while k + 1 < degree:  # two degrees a sweep; degrees are even (``whole_sweeps``)
         w0 = 0.0
         w1 = 0.0
         t0 = 0.0
@@ -130,7 +140,7 @@ def add_column_sums(values, ptr, columns, shared, center, scale, degree, out):
 
     Feature ``f`` has the points ``values[ptr[f]:ptr[f + 1]]``; ``columns`` (n_columns, n_points)
     is the same for all features when ``shared`` and follows ``ptr`` otherwise.  ``out`` is
-    (n_features, n_columns, at least max_degree + 1).
+    (n_features, n_columns, max_degree).
     """
     two_u = np.empty(BLOCK)
     prev = np.empty(BLOCK)

@@ -35,28 +35,36 @@ def _half_squared_distance(code, x, z, gamma, degree, coef0):
 
 
 @njit(cache=True, nogil=True)
-def pairwise(values, ptr, columns, shared, which, center, gamma, code, degree, coef0, out):
-    """Sum over all pairs of points: exact, O(points^2) time, O(columns) memory."""
+def _store_centred(x, origin, mean, out):
+    """``(x - origin) - mean``: two differences, so that a huge offset costs no digits."""
+    for j in range(x.shape[0]):
+        out[j] = (x[j] - origin) - mean
+
+
+@njit(cache=True, nogil=True)
+def pairwise(values, ptr, columns, shared, which, origin, mean, gamma, code, degree, coef0, out):
+    """Sum over all pairs of points: exact, O(points^2) time, O(points) memory."""
     n_columns = columns.shape[0]
     row = np.empty(n_columns)
     for f in which:
-        start = ptr[f]
-        end = ptr[f + 1]
-        offset = start if shared else 0
+        x = values[ptr[f] : ptr[f + 1]]
+        if code == POLYNOMIAL:  # the others depend on differences only
+            x = np.empty(ptr[f + 1] - ptr[f])
+            _store_centred(values[ptr[f] : ptr[f + 1]], origin[f], mean[f], x)
+        offset = 0 if shared else ptr[f]
         numerator = 0.0
         trace = 0.0
         mass = 0.0
-        for i in range(start, end):
+        for i in range(x.shape[0]):
             row[:] = 0.0
-            x = values[i] - center[f]
-            for j in range(start, i):
-                d = _half_squared_distance(code, x, values[j] - center[f], gamma[f], degree, coef0)
+            for j in range(i):
+                d = _half_squared_distance(code, x[i], x[j], gamma[f], degree, coef0)
                 for c in range(n_columns):
-                    row[c] += columns[c, j - offset] * d
-            mass += columns[0, i - offset]
-            trace += 2.0 * columns[0, i - offset] * row[0]
+                    row[c] += columns[c, offset + j] * d
+            mass += columns[0, offset + i]
+            trace += 2.0 * columns[0, offset + i] * row[0]
             for c in range(1, n_columns):
-                numerator -= 2.0 * columns[c, i - offset] * row[c]
+                numerator -= 2.0 * columns[c, offset + i] * row[c]
         out[f, 0] = numerator
         out[f, 1] = trace / mass
         out[f, 2] = 0.0
@@ -85,42 +93,49 @@ def two_valued(values, ptr, columns, shared, which, high, out):
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def powers(values, ptr, columns, shared, which, center, gamma, degree, coef0, out):
+def _monomial_sums(power, columns, offset, factor):
+    """Contribution of one monomial of the feature map: numerator and trace."""
+    m = power.shape[0]
+    mass = 0.0
+    mean = 0.0
+    for j in range(m):
+        mass += columns[0, offset + j]
+        mean += columns[0, offset + j] * power[j]
+    mean /= mass
+    spread = 0.0
+    for j in range(m):
+        gap = power[j] - mean
+        spread += columns[0, offset + j] * (gap * gap)
+    numerator = 0.0
+    for c in range(1, columns.shape[0]):
+        s = 0.0
+        for j in range(m):
+            gap = power[j] - mean
+            s += columns[c, offset + j] * gap
+        numerator += s * s
+    return factor * numerator, factor * spread
+
+
+@njit(cache=True, nogil=True)
+def powers(values, ptr, columns, shared, which, origin, mean, gamma, degree, coef0, out):
     """Polynomial kernels through their explicit feature map of centred monomials."""
-    n_columns = columns.shape[0]
     binomial = np.ones(degree + 1)
     for b in range(1, degree + 1):
         binomial[b] = binomial[b - 1] * (degree - b + 1) / b
     for f in which:
-        offset = ptr[f] if shared else 0
-        root = math.sqrt(gamma[f])
-        numerator = 0.0
-        trace = 0.0
+        offset = 0 if shared else ptr[f]
+        z = np.empty(ptr[f + 1] - ptr[f])
+        _store_centred(values[ptr[f] : ptr[f + 1]], origin[f], mean[f], z)
+        z *= math.sqrt(gamma[f])
+        power = np.ones(z.shape[0])
+        out[f] = 0.0
         for b in range(1, degree + 1):
+            power *= z
             factor = binomial[b] * coef0 ** (degree - b)
-            if factor == 0.0:
-                continue
-            mass = 0.0
-            mean = 0.0
-            for i in range(ptr[f], ptr[f + 1]):
-                w = columns[0, i - offset]
-                mass += w
-                mean += w * ((values[i] - center[f]) * root) ** b
-            mean /= mass
-            spread = 0.0
-            for i in range(ptr[f], ptr[f + 1]):
-                gap = ((values[i] - center[f]) * root) ** b - mean
-                spread += columns[0, i - offset] * gap * gap
-            trace += factor * spread
-            for c in range(1, n_columns):
-                s = 0.0
-                for i in range(ptr[f], ptr[f + 1]):
-                    gap = ((values[i] - center[f]) * root) ** b - mean
-                    s += columns[c, i - offset] * gap
-                numerator += factor * s * s
-        out[f, 0] = numerator
-        out[f, 1] = trace
-        out[f, 2] = 0.0
+            if factor > 0.0:
+                numerator, spread = _monomial_sums(power, columns, offset, factor)
+                out[f, 0] += numerator
+                out[f, 1] += spread
 
 
 @njit(cache=True, nogil=True)
@@ -234,8 +249,8 @@ def _ranked_distance(x, mass_before, mass, rank):
 
 
 @njit(cache=True, nogil=True)
-def median_distance(values, ptr, weights, shared, which, out):
-    """Median distance of all pairs of rows, per column; weights count as repeated rows."""
+def median_distance(values, ptr, weights, shared, which, unit, out):
+    """Median distance of all pairs of rows, per column; a row counts ``weight / unit`` times."""
     for f in which:
         offset = ptr[f] if shared else 0
         order = np.argsort(values[ptr[f] : ptr[f + 1]])
@@ -245,7 +260,7 @@ def median_distance(values, ptr, weights, shared, which, out):
         before = np.zeros(m)
         for k in range(m):
             x[k] = values[ptr[f] + order[k]]
-            mass[k] = weights[ptr[f] + order[k] - offset]
+            mass[k] = weights[ptr[f] + order[k] - offset] / unit
             if k > 0:
                 before[k] = before[k - 1] + mass[k - 1]
         total = before[m - 1] + mass[m - 1]

@@ -10,84 +10,121 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+# Reductions may be reassociated; differences such as (x - shift) - mean may not, or a huge offset
+# would cost digits.  So differences are stored first, by functions without that licence.
 FAST = {"reassoc", "contract", "nsz"}
-RANGE_FAST = {"reassoc", "contract", "nsz", "nnan"}  # lets min and max vectorise; the sums show NaN
+RANGE_FAST = {"contract", "nsz", "nnan"}  # lets min and max vectorise; the sums show NaN
+BLOCK = 512
 
 
 @njit(cache=True, nogil=True, fastmath=RANGE_FAST)
-def _range_and_sum(x, shift):
-    """Smallest, largest and total value of one run, in one sweep."""
+def _store_gaps(x, shift, gaps):
+    """Differences to the shift, and the range of the values."""
     lo = x[0]
     hi = x[0]
-    total = 0.0
     for j in range(x.shape[0]):
         v = x[j]
         lo = min(lo, v)
         hi = max(hi, v)
-        total += np.float64(v) - shift
-    return lo, hi, total
+        gaps[j] = np.float64(v) - shift
+    return lo, hi
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def _weighted_moments(x, weights, first, shift):
-    """Weight, mean and centred sum of squares of one run with weights."""
+def _sum(gaps):
+    total = 0.0
+    for j in range(gaps.shape[0]):
+        total += gaps[j]
+    return total
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def _squares(gaps, mean):
+    total = 0.0
+    for j in range(gaps.shape[0]):
+        deviation = gaps[j] - mean
+        total += deviation * deviation
+    return total
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def _weighted_sums(gaps, weights):
     mass = 0.0
     total = 0.0
-    for j in range(x.shape[0]):
-        mass += weights[first + j]
-        total += weights[first + j] * (np.float64(x[j]) - shift)
-    mean = total / mass
-    squares = 0.0
-    for j in range(x.shape[0]):
-        deviation = (np.float64(x[j]) - shift) - mean
-        squares += weights[first + j] * deviation * deviation
-    return mean, squares
+    for j in range(gaps.shape[0]):
+        mass += weights[j]
+        total += weights[j] * gaps[j]
+    return mass, total
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def _plain_squares(x, shift, mean):
-    squares = 0.0
-    for j in range(x.shape[0]):
-        deviation = (np.float64(x[j]) - shift) - mean
-        squares += deviation * deviation
-    return squares
+def _weighted_squares(gaps, weights, mean):
+    total = 0.0
+    for j in range(gaps.shape[0]):
+        deviation = gaps[j] - mean
+        total += weights[j] * (deviation * deviation)
+    return total
 
 
 @njit(cache=True, nogil=True)
-def _column_stats(x, weights, first, out):
-    """Statistics of one run of values; an empty ``weights`` stands for ones."""
+def _column_stats(x, weights, first, gaps, out):
+    """Statistics of one run of values, block by block; empty ``weights`` stand for ones."""
     shift = np.float64(x[0])
-    lo, hi, total = _range_and_sum(x, shift)
-    if weights.shape[0] == 0:
-        mean = total / x.shape[0]
-        squares = _plain_squares(x, shift, mean)
-    else:
-        mean, squares = _weighted_moments(x, weights, first, shift)
+    lo = np.float64(x[0])
+    hi = lo
+    mass = 0.0
+    mean = 0.0
+    squares = 0.0
+    finite = 0.0
+    for start in range(0, x.shape[0], BLOCK):
+        part = x[start : start + BLOCK]
+        block = gaps[: part.shape[0]]
+        block_lo, block_hi = _store_gaps(part, shift, block)
+        total = _sum(block)
+        finite += 0.0 * total  # NaN if any value is not finite
+        if weights.shape[0] == 0:
+            block_mass = np.float64(part.shape[0])
+            block_mean = total / block_mass
+            block_squares = _squares(block, block_mean)
+        else:
+            w = weights[first + start : first + start + part.shape[0]]
+            block_mass, total = _weighted_sums(block, w)
+            block_mean = total / block_mass
+            block_squares = _weighted_squares(block, w, block_mean)
+        lo = min(lo, np.float64(block_lo))
+        hi = max(hi, np.float64(block_hi))
+        gap = block_mean - mean
+        squares += block_squares + gap * gap * (mass * block_mass / (mass + block_mass))
+        mass += block_mass
+        mean += gap * (block_mass / mass)
+    two = 1.0
+    for j in range(x.shape[0]):
+        if x[j] != lo and x[j] != hi:
+            two = 0.0
+            break
     out[0] = lo
     out[1] = hi
     out[2] = mean
-    out[3] = squares + 0.0 * total  # NaN if any value is not finite
-    out[4] = 1.0
+    out[3] = squares + finite
+    out[4] = two
     out[5] = shift
-    for j in range(x.shape[0]):
-        if x[j] != lo and x[j] != hi:
-            out[4] = 0.0
-            break
 
 
 @njit(cache=True, nogil=True)
 def feature_major_stats(values, weights, out):
     """Statistics of the rows of ``values`` (n_features, n_rows) into ``out`` (n_features, 6)."""
+    gaps = np.empty(BLOCK)
     for f in range(values.shape[0]):
-        _column_stats(values[f], weights, 0, out[f])
+        _column_stats(values[f], weights, 0, gaps, out[f])
 
 
 @njit(cache=True, nogil=True)
 def ragged_stats(values, ptr, weights, out):
     """Statistics of columns stored one after the other, with their own weights."""
+    gaps = np.empty(BLOCK)
     for f in range(ptr.shape[0] - 1):
         if ptr[f + 1] > ptr[f]:
-            _column_stats(values[ptr[f] : ptr[f + 1]], weights, ptr[f], out[f])
+            _column_stats(values[ptr[f] : ptr[f + 1]], weights, ptr[f], gaps, out[f])
 
 
 @njit(cache=True, nogil=True, fastmath=RANGE_FAST)
@@ -99,7 +136,7 @@ def _row_range(x, shift, w, lo, hi, total):
         total[f] += w * (v - shift[f])
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True)
 def row_major_stats(values, first_row, last_row, first, weights, out):
     """Statistics of some rows and columns of ``values`` (n_rows, n_features), read row by row.
 
@@ -162,14 +199,32 @@ def merge_stats(a, mass_a, b, mass_b):
 
 @njit(cache=True, nogil=True)
 def gather_row_major(values, features, rows, out):
-    """``out[f, j] = values[rows[j], features[f]]``, in blocks that stay in cache."""
-    step = 16
-    for lo in range(0, rows.shape[0], step):
-        hi = min(lo + step, rows.shape[0])
+    """``out[f, j] = values[rows[j], features[f]]``, eight rows at a time."""
+    n = rows.shape[0]
+    whole = n - n % 8
+    for j in range(0, whole, 8):
+        r0 = values[rows[j]]
+        r1 = values[rows[j + 1]]
+        r2 = values[rows[j + 2]]
+        r3 = values[rows[j + 3]]
+        r4 = values[rows[j + 4]]
+        r5 = values[rows[j + 5]]
+        r6 = values[rows[j + 6]]
+        r7 = values[rows[j + 7]]
         for f in range(features.shape[0]):
             column = features[f]
-            for j in range(lo, hi):
-                out[f, j] = values[rows[j], column]
+            to = out[f]
+            to[j] = r0[column]
+            to[j + 1] = r1[column]
+            to[j + 2] = r2[column]
+            to[j + 3] = r3[column]
+            to[j + 4] = r4[column]
+            to[j + 5] = r5[column]
+            to[j + 6] = r6[column]
+            to[j + 7] = r7[column]
+    for j in range(whole, n):
+        for f in range(features.shape[0]):
+            out[f, j] = values[rows[j], features[f]]
 
 
 @njit(cache=True, nogil=True)

@@ -99,6 +99,11 @@ class ColumnStatistics:
         return np.sqrt(self.rows[:, SQUARES] / self.total_weight)
 
     @property
+    def anchors(self) -> tuple[NDArray[np.float64], ...]:
+        """Origin, mean relative to it, and largest value of each column."""
+        return self.rows[:, ORIGIN], self.rows[:, MEAN], self.rows[:, HI]
+
+    @property
     def two_valued(self) -> NDArray[np.bool_]:
         """Columns with at most two distinct values."""
         return self.rows[:, TWO_VALUED] == 1.0
@@ -122,8 +127,8 @@ class ChebyshevMoments:
     stack : TableStack
     n_groups : int
         Number of classes, or of columns when rows have weights of their own.
-    sums : ndarray of shape (n_features, n_groups, max_degree + 1)
-        The last entry is room for the loops, not a moment.
+    sums : ndarray of shape (n_features, n_groups, max_degree)
+        Up to three degrees more than the tables use.
     """
 
     center: NDArray[np.float64]
@@ -134,9 +139,9 @@ class ChebyshevMoments:
     sums: NDArray[np.float64] = field(init=False)
 
     def __post_init__(self) -> None:
-        self._degree = self.stack.degree[self.table]
+        self._degree = _moment_loops.whole_sweeps(self.stack.degree[self.table])
         top = int(self._degree.max()) if len(self._degree) else 0
-        self.sums = np.zeros((len(self.center), self.n_groups, top + 1))
+        self.sums = np.zeros((len(self.center), self.n_groups, top))
 
     def add_groups(self, values: NDArray[np.float64], starts: NDArray[np.int64]) -> None:
         """Add rows sorted by class: ``values`` is (n_features, n_rows)."""

@@ -15,7 +15,7 @@ from kernelpath.alignment.sources import DenseColumns, SparseColumns
 from kernelpath.errors import DataError
 from kernelpath.inputs import ColumnTable, as_column_table
 from kernelpath.kernels.feature import RBF, Delta, FeatureKernel, resolve_kernel
-from kernelpath.targets import Target, encode_target
+from kernelpath.targets import Target, check_sample_weight, encode_target
 
 METHODS = ("auto", "exact", "fast")
 BANDWIDTHS = ("std", "median")
@@ -129,6 +129,8 @@ def align_table(
     _check_options(bandwidth, method, tol)
     kernels = _kernel_per_column(kernel, table)
     n_samples, n_features = table.shape
+    if n_features == 0:
+        raise DataError("X has no columns: 0 features.")
     if n_samples < 2:
         raise DataError(f"At least 2 rows are needed, got n_samples = {n_samples}.")
     gamma_array = _check_gamma(gamma, n_features)
@@ -137,10 +139,11 @@ def align_table(
         raise DataError(f"X has {n_samples} rows, but y has {y_length} values.")
     values = table.values
     if sample_weight is not None:
-        values, y, sample_weight = _without_weightless_rows(values, y, sample_weight)
+        values, y, sample_weight = without_weightless_rows(values, y, sample_weight)
     target = encode_target(y, task=task, sample_weight=sample_weight)
-    parts = []
+    parts: list[tuple[NDArray[np.intp], AlignmentResult]] = []
     for one, where in kernels:
+        before = sum(len(done) for done, _ in parts)
         whole = len(where) == n_features
         source = _source(values if whole else values[:, where])
         part_gamma = None if gamma_array is None else gamma_array[where]
@@ -154,7 +157,7 @@ def align_table(
                 method=method,
                 tol=tol,
                 n_jobs=n_jobs,
-                progress=progress,
+                progress=_count_from(progress, before, n_features),
             )
         except NonFiniteColumns as error:
             _raise_non_finite(table, where[error.columns])
@@ -164,13 +167,22 @@ def align_table(
     return _assemble(parts, n_features), target
 
 
+def _count_from(
+    progress: Callable[[int, int], None] | None, before: int, total: int
+) -> Callable[[int, int], None] | None:
+    """Count the columns of all kernels together."""
+    if progress is None:
+        return None
+    return lambda done, _: progress(before + done, total)
+
+
 def _check_options(bandwidth: str, method: str, tol: float) -> None:
-    if bandwidth not in BANDWIDTHS:
+    if not isinstance(bandwidth, str) or bandwidth not in BANDWIDTHS:
         raise ValueError(
             f"bandwidth must be 'std' or 'median', got {bandwidth!r}; "
             "pass numbers through gamma=, with gamma = 1 / (2 sigma^2) for RBF"
         )
-    if method not in METHODS:
+    if not isinstance(method, str) or method not in METHODS:
         raise ValueError(f"method must be 'auto', 'exact' or 'fast', got {method!r}")
     if not (isinstance(tol, numbers.Real) and 1e-12 <= float(tol) <= 1e-1):
         raise ValueError(f"tol must be a number from 1e-12 to 0.1, got {tol!r}")
@@ -179,7 +191,10 @@ def _check_options(bandwidth: str, method: str, tol: float) -> None:
 def _check_gamma(gamma: ArrayLike | None, n_features: int) -> NDArray[np.float64] | None:
     if gamma is None:
         return None
-    values = np.asarray(gamma, dtype=np.float64)
+    try:
+        values = np.asarray(gamma, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"gamma must be a number or one per feature, got {gamma!r}") from None
     if values.ndim > 1 or (values.ndim == 1 and len(values) != n_features):
         raise ValueError(
             f"gamma must be a number or one number per feature ({n_features}), "
@@ -200,10 +215,10 @@ def _kernel_per_column(
         return [(k, where) for k, where in groups if len(where)]
     resolved = resolve_kernel(kernel)
     if len(text) and not isinstance(resolved, Delta):
-        label = table.label(text)
+        subject = table.sentence(text, "holds", "hold")
         raise DataError(
-            f"{label[0].upper()}{label[1:]} hold text or categories; use kernel='auto' "
-            "(a delta kernel for them) or encode them as numbers."
+            f"{subject} text or categories; use kernel='auto' (a delta kernel for such columns) "
+            "or encode them as numbers."
         )
     return [(resolved, np.arange(table.shape[1]))]
 
@@ -212,12 +227,10 @@ def _source(values: Any) -> DenseColumns | SparseColumns:
     return SparseColumns(values) if sp.issparse(values) else DenseColumns(values)
 
 
-def _without_weightless_rows(
+def without_weightless_rows(
     values: Any, y: ArrayLike, sample_weight: ArrayLike
 ) -> tuple[Any, Any, Any]:
     """A row of weight 0 is an absent row, also for the ranges of the columns."""
-    from kernelpath.targets import check_sample_weight
-
     weights = check_sample_weight(sample_weight, values.shape[0])
     if weights.min() > 0:
         return values, y, weights

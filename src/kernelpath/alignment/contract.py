@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from kernelpath.alignment import _narrow_loops, _point_loops
 from kernelpath.alignment.accumulators import ChebyshevMoments
 from kernelpath.alignment.expansions import (
+    SHORTEST,
     chebyshev_table,
     exponential_sum,
     grid_index,
@@ -67,7 +68,7 @@ class Contractor:
 
     def align(self, task: Task, widths: Widths) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Alignments and error bounds of the features of one task."""
-        job = _Job(task, widths, self.kernel)
+        job = _Job(task, widths)
         values, bounds = np.zeros(len(widths.gamma)), np.zeros(len(widths.gamma))
         plan = self._plan(job)
         for algorithm in (TWO_VALUED, PAIRWISE, CHEBYSHEV, FOURIER, SORTED):
@@ -134,9 +135,10 @@ class Contractor:
         block, which = job.task.points(features)
         out = np.zeros((len(block.ptr) - 1, 3))
         args = (block.values, block.ptr, block.columns, block.shared, which)
-        center = job.task.per_point_block(job.center, features)
-        gamma = job.task.per_point_block(job.widths.gamma, features)
-        high = job.task.per_point_block(job.task.statistics.hi, features)
+        gamma, center, origin, mean, high = (
+            job.task.per_point_block(values, features)
+            for values in (job.widths.gamma, job.center, *job.task.statistics.anchors)
+        )
         kernel = self.kernel
         exact = self.method == "exact"
         if algorithm == TWO_VALUED:
@@ -156,10 +158,10 @@ class Contractor:
         elif isinstance(kernel, Delta) and not exact:
             _point_loops.delta_sorted(*args, out)
         elif isinstance(kernel, Polynomial) and not exact:
-            _point_loops.powers(*args, center, gamma, kernel.degree, kernel.coef0, out)
+            _point_loops.powers(*args, origin, mean, gamma, kernel.degree, kernel.coef0, out)
         else:
             degree, coef0 = getattr(kernel, "degree", 1), getattr(kernel, "coef0", 0.0)
-            _point_loops.pairwise(*args, center, gamma, kernel.code, degree, coef0, out)
+            _point_loops.pairwise(*args, origin, mean, gamma, kernel.code, degree, coef0, out)
         return out[which]
 
     def _chebyshev(self, job: _Job, which: NDArray[np.intp], finer: bool) -> NDArray[np.float64]:
@@ -169,8 +171,10 @@ class Contractor:
         key = int(tolerance_key(np.array(wanted)))
         distinct, table = np.unique(index, return_inverse=True)
         stack = stack_tables([chebyshev_table(int(i), key) for i in distinct])
-        sigma = np.sqrt(0.5 / job.widths.gamma[which])
-        center, scale = job.center[which], 2.0 / (grid_length(index) * sigma)
+        center = job.center[which]
+        # Widen the interval to the grid length: u = 1 at length / grid length of the half range.
+        length = np.maximum(job.length[which], SHORTEST)
+        scale = length / (grid_length(index) * job.half_range[which])
         chunk = ROW_CHUNK if self.grouped else self.target.n_samples
         width = max(4, TILE_SIZE // min(chunk, self.target.n_samples))
         forms = np.empty((len(which), 3))
@@ -179,26 +183,33 @@ class Contractor:
             by_class = self.grouped and isinstance(job.task, DenseTask)
             combine = self._combine if by_class else np.eye(len(self.columns))
             moments = ChebyshevMoments(
-                center[part], scale[part], table[part], stack, combine.shape[1]
+                center[part], scale[part], table[part], stack, len(combine.T)
             )
-            if by_class:
-                for order, starts, in_order in self._chunks:
-                    moments.add_groups(job.task.rows(which[part], order, in_order), starts)
-            else:
-                block, chosen = job.task.points(which[part])
-                block = block.take(chosen)
-                moments.add_columns(block.values, block.ptr, block.columns, block.shared)
+            self._add_rows(moments, job.task, which[part])
             forms[part] = moments.finish(combine, self.mass, self.total)
         return forms
 
+    def _add_rows(self, moments: ChebyshevMoments, task: Task, which: NDArray[np.intp]) -> None:
+        """Second pass over the rows of a tile, per class where rows weigh the same."""
+        if self.grouped and isinstance(task, DenseTask):
+            for order, starts, in_order in self._chunks:
+                moments.add_groups(task.rows(which, order, in_order), starts)
+        else:
+            block, chosen = task.points(which)
+            block = block.take(chosen)
+            moments.add_columns(block.values, block.ptr, block.columns, block.shared)
+
     def median_scale(self, task: Task, wanted: NDArray[np.intp]) -> NDArray[np.float64]:
         """Median distance between rows, of the wanted columns of a task."""
+        weights = self.columns[0]
+        # Whole numbers are counts; other weights are taken relative to the smallest.
+        unit = 1.0 if np.all(weights == np.floor(weights)) else float(weights.min())
         scales = [np.zeros(0)]
         for part in task.parts(wanted):
             block, which = task.points(part)
             out = np.zeros(len(block.ptr) - 1)
             _point_loops.median_distance(
-                block.values, block.ptr, block.columns[0], block.shared, which, out
+                block.values, block.ptr, block.columns[0], block.shared, which, unit, out
             )
             scales.append(out[which])
         return np.concatenate(scales)
@@ -206,25 +217,29 @@ class Contractor:
 
 @dataclass(frozen=True)
 class _Job:
-    """A task with the widths of its columns under one kernel."""
+    """A task with the widths of its columns."""
 
     task: Task
     widths: Widths
-    kernel: FeatureKernel
+
+    @property
+    def center(self) -> NDArray[np.float64]:
+        """Middle of the range of each column."""
+        statistics = self.task.statistics
+        return 0.5 * statistics.lo + 0.5 * statistics.hi
+
+    @property
+    def half_range(self) -> NDArray[np.float64]:
+        """Largest distance of a value from the middle; rounding makes the middle uneven."""
+        statistics = self.task.statistics
+        center = self.center
+        return np.maximum(statistics.hi - center, center - statistics.lo)
 
     @property
     def length(self) -> NDArray[np.float64]:
         """Range of each column in units of its kernel width."""
-        statistics = self.task.statistics
-        return (statistics.hi - statistics.lo) * np.sqrt(2.0 * self.widths.gamma)
-
-    @property
-    def center(self) -> NDArray[np.float64]:
-        """Middle of the range for the stationary kernels, the mean for polynomials."""
-        statistics = self.task.statistics
-        if isinstance(self.kernel, Polynomial):
-            return statistics.mean
-        return 0.5 * statistics.lo + 0.5 * statistics.hi
+        with np.errstate(under="ignore"):
+            return 2.0 * self.half_range * np.sqrt(2.0 * self.widths.gamma)
 
 
 def _class_sorted_chunks(

@@ -63,9 +63,13 @@ def compute(
         np.zeros(source.n_features),
     )
 
+    bad = np.zeros(source.n_features, dtype=bool)
+
     def work(features: slice) -> int:
         task = source.open(features, contractor.columns)
-        _check(task.statistics, features)
+        bad[features] = _unusable(task.statistics)
+        if bad.any():  # only look for further bad columns
+            return features.stop - features.start
         given = None if gamma is None else gamma[features]
         widths = _widths(task, contractor, bandwidth, given)
         result.values[features], result.bounds[features] = contractor.align(task, widths)
@@ -74,6 +78,8 @@ def compute(
         return features.stop - features.start
 
     _run(work, list(source.slices()), effective_n_jobs(n_jobs), source.n_features, progress)
+    if bad.any():
+        raise NonFiniteColumns(np.flatnonzero(bad))
     return result
 
 
@@ -103,12 +109,11 @@ def _run(
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _check(statistics: ColumnStatistics, features: slice) -> None:
+def _unusable(statistics: ColumnStatistics) -> NDArray[np.bool_]:
+    """Columns with NaN, infinity or numbers too large to square."""
     with np.errstate(invalid="ignore"):
         large = np.maximum(np.abs(statistics.lo), np.abs(statistics.hi)) > LARGEST_VALUE
-    bad = ~statistics.finite | large
-    if bad.any():
-        raise NonFiniteColumns(np.flatnonzero(bad) + features.start)
+    return ~statistics.finite | large
 
 
 def _widths(

@@ -19,8 +19,8 @@ from kernelpath.alignment import _stats_loops
 from kernelpath.alignment.accumulators import ColumnStatistics
 
 ROW_CHUNK = 1024
-TILE_SIZE = 49152  # float64 values of a tile: stays in the second-level cache
-DENSE_TASK = (4 * TILE_SIZE, 64 * TILE_SIZE)  # values of a dense task, at least and at most
+TILE_SIZE = 98304  # float64 values of a tile: stays in cache
+DENSE_TASK = (2 * TILE_SIZE, 32 * TILE_SIZE)  # values of a dense task, at least and at most
 SPARSE_TASK = 400_000  # stored entries of a sparse task
 
 
@@ -89,7 +89,7 @@ class TableColumns(Protocol):
         """Open a slice; ``columns`` is (n_columns, n_samples), sample weights first."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class DenseTask:
     """Some features of a dense table; points are read when asked for."""
 
@@ -98,6 +98,7 @@ class DenseTask:
     statistics: ColumnStatistics
     columns: NDArray[np.float64]
     merged = False
+    _buffer: NDArray[np.float64] | None = None
 
     @property
     def n_points(self) -> NDArray[np.int64]:
@@ -123,8 +124,15 @@ class DenseTask:
     def rows(
         self, which: NDArray[np.intp], order: NDArray[np.intp], in_order: bool
     ) -> NDArray[np.float64]:
-        """Return (n_features, n_rows) values with the rows in the given order."""
-        return self.source.tile(which + self.first, order, in_order)
+        """Return (n_features, n_rows) values with the rows in the given order.
+
+        The next call may overwrite them: fresh memory for every tile would cost page faults.
+        """
+        size = len(which) * len(order)
+        if self._buffer is None or len(self._buffer) < size:
+            self._buffer = np.empty(size)
+        out = self._buffer[:size].reshape(len(which), len(order))
+        return self.source.tile(which + self.first, order, in_order, out)
 
 
 @dataclass(frozen=True)
@@ -203,7 +211,11 @@ class DenseColumns:
         return statistics
 
     def tile(
-        self, features: NDArray[np.intp], rows: NDArray[np.intp], in_order: bool = False
+        self,
+        features: NDArray[np.intp],
+        rows: NDArray[np.intp],
+        in_order: bool = False,
+        out: NDArray[np.float64] | None = None,
     ) -> NDArray[np.float64]:
         """Return (n_features, n_rows) values; no copy where the table has them so already."""
         lo, hi = int(features[0]), int(features[-1]) + 1
@@ -211,7 +223,7 @@ class DenseColumns:
         neighbours = hi - lo == len(features)
         if in_order and neighbours and self._by_feature and self._X.dtype == np.float64:
             return self._X[lo:hi, row_lo:row_hi]
-        out = np.empty((len(features), len(rows)))
+        out = np.empty((len(features), len(rows))) if out is None else out
         source = self._X
         if not self._native:
             part = self._part(slice(lo, hi), slice(row_lo, row_hi))

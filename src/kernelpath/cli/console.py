@@ -1,14 +1,16 @@
-"""What the terminal shows: progress, tables and one-line errors, all on text that is safe to print."""
+"""What the terminal shows: progress, tables and one-line errors, all of it safe to print."""
 
 from __future__ import annotations
 
+import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NoReturn
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table as RichTable
 from rich.text import Text
 
@@ -16,6 +18,10 @@ from kernelpath.errors import KernelPathError
 from kernelpath.path import FeaturePath
 
 DONE, AT_FAULT, WRONG_USAGE, INTERRUPTED = 0, 1, 2, 130
+WIDTH_OFF_TERMINAL = 100
+_SETTING = re.compile(
+    r"\b(kernel|task|bandwidth|bregman_strength|norm_strength)=(['\"]?)([\w.]+)\2"
+)
 
 
 def safe(text: object, longest: int = 40) -> str:
@@ -24,26 +30,38 @@ def safe(text: object, longest: int = 40) -> str:
     return clean if len(clean) <= longest else clean[: longest - 1] + "…"
 
 
+def in_option_words(message: str) -> str:
+    """Name options as on the command line where a message names them as in Python.
+
+    Examples
+    --------
+    >>> in_option_words("use kernel='auto' or encode them")
+    'use --kernel auto or encode them'
+    """
+    return _SETTING.sub(lambda m: f"--{m[1].replace('_', '-')} {m[3]}", message)
+
+
 @contextmanager
 def friendly_errors() -> Iterator[None]:
     """Turn what users can cause into one line and an exit code; anything else is a bug."""
     try:
         yield
     except KernelPathError as error:
-        _fail(str(error))
+        _fail(in_option_words(str(error)))
     except MemoryError:
-        _fail("Not enough memory for this table; drop columns or use a smaller type (float32).")
+        _fail("not enough memory for this table; drop columns or use a smaller type (float32)")
+    except BrokenPipeError:
+        raise  # the reader of our output has gone, as with "| head": Typer ends quietly
     except OSError as error:
         name = f" {error.filename}" if error.filename else ""
-        _fail(f"Cannot read or write{name}: {error.strerror or error}.")
+        _fail(f"cannot read or write{name}: {error.strerror or error}")
     except KeyboardInterrupt:
-        print("kernelpath: interrupted; nothing was written.", file=sys.stderr)  # noqa: T201
-        raise typer.Exit(INTERRUPTED) from None
+        _fail("interrupted; no file is half-written", INTERRUPTED)
 
 
-def _fail(message: str) -> None:
-    print(f"kernelpath: {' '.join(safe(message, 2000).split())}", file=sys.stderr)  # noqa: T201
-    raise typer.Exit(AT_FAULT) from None
+def _fail(message: str, code: int = AT_FAULT) -> NoReturn:
+    print(f"kernelpath: {safe(' '.join(message.split()), 2000)}", file=sys.stderr)  # noqa: T201
+    raise typer.Exit(code) from None
 
 
 @contextmanager
@@ -59,7 +77,9 @@ def progress_bar(enabled: bool) -> Iterator[Callable[[str], Callable[[int, int],
     with Progress(*columns, console=console, transient=True) as bar:
 
         def begin(stage: str) -> Callable[[int, int], None]:
-            task = bar.add_task(stage, total=None)
+            for earlier in bar.task_ids:
+                bar.update(earlier, visible=False)
+            task = bar.add_task(escape(safe(stage)), total=None)
 
             def update(done: int, total: int) -> None:
                 bar.update(task, completed=done, total=total)
@@ -78,10 +98,12 @@ def summary_sizes(path: FeaturePath) -> list[int]:
     return sorted(sizes - {0}, reverse=True)
 
 
-def path_rows(path: FeaturePath, n_names: int = 5) -> list[dict[str, Any]]:
-    """Rows of the table: one per size, as plain values."""
+def path_rows(
+    path: FeaturePath, more_sizes: Iterable[int] = (), n_names: int = 5
+) -> list[dict[str, Any]]:
+    """Rows of the table, as plain values: one per round size and per size asked for."""
     rows = []
-    for size in summary_sizes(path):
+    for size in sorted({*summary_sizes(path), *more_sizes} - {0}, reverse=True):
         point = path.at(n_features=size)
         rows.append(
             {
@@ -96,33 +118,25 @@ def path_rows(path: FeaturePath, n_names: int = 5) -> list[dict[str, Any]]:
     return rows
 
 
-def print_path(path: FeaturePath, rows: list[dict[str, Any]]) -> None:
+def print_path(rows: list[dict[str, Any]]) -> None:
     """Print the compact table of a path."""
     console = Console()
     if not console.is_terminal:
-        console = Console(width=100)
+        console = Console(width=WIDTH_OFF_TERMINAL)
     table = RichTable(box=None, pad_edge=False, header_style="bold")
     for name in ("features", "p", "KKT", "gap"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("heaviest features", overflow="ellipsis", no_wrap=True)
-    marked = False
-    for row in rows:
-        beyond = row["note"].startswith("beyond")
-        marked |= beyond
+    beyond = [row["note"].startswith("beyond") for row in rows]
+    for row, outside in zip(rows, beyond):
         table.add_row(
             f"{row['n_features']:,}",
-            f"{row['p']:.4f}" + ("*" if beyond else " "),
+            f"{row['p']:.4f}" + ("*" if outside else " "),
             f"{row['kkt']:.0e}",
             "" if row["gap"] is None else f"{row['gap']:.1e}",
             Text(", ".join(safe(name, 24) for name in row["top"])),
         )
     console.print(table)
-    if marked:
-        low, high = path.parameters.min(), path.parameters.max()
-        console.print(
-            Text(
-                f"* beyond p in [{low:g}, {high:g}]: the elimination tolerance is raised or lowered"
-                " there, which keeps the best alignments.",
-                style="dim",
-            )
-        )
+    if any(beyond):
+        note = "* beyond the ends of the path, by another elimination tolerance at that p"
+        console.print(Text(note, style="dim"))

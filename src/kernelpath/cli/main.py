@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 import json
+import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from kernelpath._version import __version__
+
+if TYPE_CHECKING:
+    from kernelpath.cli.run import Run
 
 app = typer.Typer(
     name="kernelpath",
     no_args_is_help=True,
     add_completion=True,
     pretty_exceptions_enable=False,
+    # Markdown, unlike the default, joins the lines of a paragraph and wraps it anew.
+    rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
-    help="The whole non-linear feature-selection path of a wide table: accuracy-ready rankings "
-    "from no feature to all, with non-linear effects counted.",
-    epilog="Exit codes: 0 done, 1 the data or a file is at fault, 2 wrong usage.",
+    help="Which columns of a wide table say something about its target? Trace the whole path of "
+    "answers, from one feature to all of them, with non-linear effects counted.\n\n"
+    "Example: `kernelpath path genes.parquet --target outcome --out run/`",
+    epilog="Exit codes: 0 done, 1 the data or a file is at fault, 2 wrong usage, 130 interrupted.",
 )
 
 
@@ -63,7 +70,6 @@ OutOption = Annotated[
     ),
 ]  # fmt: skip
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object, no table.")]
-JobsOption = Annotated[int, typer.Option("--jobs", "-j", help="Threads; -1 uses all cores.")]
 SizeOption = Annotated[
     int | None,
     typer.Option(
@@ -86,6 +92,17 @@ def _strength(words: tuple[str, ...]) -> Any:
         return number
 
     return parse
+
+
+def _jobs(value: int) -> int:
+    if value == 0:
+        raise typer.BadParameter("0 threads cannot work; give 1 or more, or -1 for all cores")
+    return value
+
+
+JobsOption = Annotated[
+    int, typer.Option("--jobs", "-j", callback=_jobs, help="Threads; -1 uses all cores.")
+]
 
 
 def _version(wanted: bool) -> None:
@@ -172,15 +189,25 @@ def path_command(
     """Trace the feature path of a table.
 
     Every column but the target is a feature. Columns are taken raw: kernel widths adapt to each,
-    so nothing needs scaling.
+    so nothing needs scaling. The table that is printed gives, for round numbers of features, the
+    norm exponent p, how optimal the point is (KKT residual, and bound on what elimination cost),
+    and the heaviest features.
 
-    Example:  kernelpath path genes.parquet --target outcome --out run/
-    """  # fmt: skip
+    Example: `kernelpath path genes.parquet --target outcome --out run/`
+
+    Ten features, text columns included:
+    `kernelpath path people.csv -t income --kernel auto -k 10 -o run/`
+    """
     from kernelpath.cli.console import friendly_errors
 
     if not 0 < elimination_tol < 0.36787944117144233:
         raise typer.BadParameter(
-            "must lie between 0 and 1/e = 0.3679", param_hint="--elimination-tol"
+            "must lie between 0 and 1/e = 0.3679", param_hint="'--elimination-tol'"
+        )
+    if norm_strength == bregman_strength == 0:
+        raise typer.BadParameter(
+            "both are 0, so nothing bounds the weights; make one positive",
+            param_hint="'--norm-strength', '--bregman-strength'",
         )
     settings = {
         "kernel": kernel.value,
@@ -205,53 +232,58 @@ def _run_path(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    from kernelpath.atomic import check_writable
     from kernelpath.cli.console import progress_bar
-    from kernelpath.cli.run import run_selector
+    from kernelpath.cli.run import output_folder, run_table
     from kernelpath.estimators.lp_kta import LpKTASelector
     from kernelpath.tables import read_table
 
-    if out is not None:
-        check_writable(out)
-    with progress_bar(not (quiet or as_json)) as begin:
-        begin(f"reading {data.name}")
-        table = read_table(data, target=target, drop=drop)
-        run = run_selector(
-            LpKTASelector(**settings), table.X, table.y, table.feature_names, begin("alignments")
-        )
-    run.notes[:0] = list(table.notes)
-    _finish(run, out, as_json, quiet)
+    with output_folder(out):
+        with progress_bar(not (quiet or as_json)) as begin:
+            begin(f"reading {data.name}")
+            table = read_table(data, target=target, drop=drop)
+            run = run_table(LpKTASelector(**settings), table, begin("alignments"))
+        _finish(run, out, as_json, quiet)
 
 
-def _finish(run: Any, out: Path | None, as_json: bool, quiet: bool, headline: str = "") -> None:
+def _finish(
+    run: Run,
+    out: Path | None,
+    as_json: bool,
+    quiet: bool = False,
+    headline: str = "",
+    more: dict[str, Any] | None = None,
+) -> None:
     """Write the files, then say what was found."""
     from kernelpath.cli.console import path_rows, print_path, safe
     from kernelpath.cli.run import write_run
 
     written: list[Path] = []
-    skipped: list[str] = []
     if out is not None:
         written, skipped = write_run(run, out)
+        run.notes.extend(skipped)
     if as_json:
-        result = run.as_dict() | {"files": [str(file) for file in written]}
-        typer.echo(json.dumps(result, ensure_ascii=True))
+        result = run.as_dict() | (more or {}) | {"files": [str(file) for file in written]}
+        typer.echo(json.dumps(result, ensure_ascii=True, allow_nan=False))
         return
+    chosen = run.point.n_selected
     if not quiet:
         data = run.path.provenance["data"]
         typer.echo(
             f"{data['n_samples']:,} rows, {data['n_features']:,} features, "
-            f"{run.path.provenance['task']}: whole path in {run.seconds:.1f} s"
+            f"{run.path.provenance['task']}: whole path in {run.seconds:.1f} s\n"
         )
-        typer.echo()
-        print_path(run.path, path_rows(run.path))
-        typer.echo()
+        if rows := path_rows(run.path, [chosen]):
+            print_path(rows)
+            typer.echo()
     if headline:
         typer.echo(headline)
-    for note in run.notes + skipped:
+    for note in run.notes:
         typer.echo(f"note: {safe(note, 400)}", err=True)
     if written:
+        size = f"{chosen:,} feature{'s' * (chosen != 1)}"
         names = ", ".join(file.name for file in written)
-        typer.echo(f"Wrote {names} to {out}")
+        names = names.replace("selected.csv", f"selected.csv ({size})")
+        typer.echo(f"Wrote {names} to {safe(out, 400)}")
     elif not quiet:
         typer.echo("Nothing was written; add --out DIR to keep the path.")
 
@@ -268,7 +300,9 @@ def demo_command(
     """Make a wide table with known relevant features and trace its path.
 
     The relevant features act through bands, bumps, waves and steps, which have next to no linear
-    correlation with the target.
+    correlation with the target. The demo says how many of them the path ranks first.
+
+    Example: `kernelpath demo --rows 500 --features 5000 --out run/`
     """
     from kernelpath.cli.console import friendly_errors
 
@@ -279,27 +313,31 @@ def demo_command(
 def _run_demo(
     out: Path | None, rows: int, features: int, seed: int, jobs: int, as_json: bool
 ) -> None:
-    from kernelpath.atomic import check_writable
     from kernelpath.cli.console import progress_bar
-    from kernelpath.cli.run import run_selector
+    from kernelpath.cli.run import output_folder, run_selector
     from kernelpath.datasets import make_wide
     from kernelpath.estimators.lp_kta import LpKTASelector
 
-    if out is not None:
-        check_writable(out)
-    problem = make_wide(rows, features, random_state=seed)
-    count = len(problem.relevant)
-    selector = LpKTASelector(n_features_to_select=count, n_jobs=jobs)
-    with progress_bar(not as_json) as begin:
-        run = run_selector(
-            selector, problem.X, problem.y, problem.feature_names, begin("alignments")
-        )
-    first = set(run.path.entry_order()[:count].tolist())
-    found = len(first & set(problem.relevant.tolist()))
-    headline = f"{found} of the {count} relevant features are the first {count} of the path."
-    _finish(run, out, as_json, False, headline)
+    with output_folder(out):
+        with progress_bar(not as_json) as begin:
+            begin("simulating")
+            problem = make_wide(rows, features, random_state=seed)
+            count = len(problem.relevant)
+            selector = LpKTASelector(n_features_to_select=count, n_jobs=jobs)
+            run = run_selector(
+                selector, problem.X, problem.y, problem.feature_names, begin("alignments")
+            )
+        first = set(run.path.entry_order()[:count].tolist())
+        found = len(first & set(problem.relevant.tolist()))
+        headline = f"{found} of the {count} relevant features are the first {count} of the path."
+        more = {"n_relevant": count, "n_relevant_first": found}
+        _finish(run, out, as_json, headline=headline, more=more)
 
 
 def main() -> None:
     """Entry point of the program."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            # A terminal without UTF-8 shows a question mark instead of a traceback.
+            stream.reconfigure(errors="replace")
     app()

@@ -66,7 +66,8 @@ class PathSelector(SelectorMixin, BaseEstimator):
             return path[int(filled[-1]) if len(filled) else -1]
         if isinstance(n_features, numbers.Integral) and not isinstance(n_features, bool):
             return path.at(n_features=int(n_features))
-        if isinstance(n_features, numbers.Real) and 0 < float(n_features) <= 1:
+        share = isinstance(n_features, numbers.Real) and not isinstance(n_features, bool)
+        if share and 0 < float(n_features) <= 1:
             usable = path.extension.n_usable if path.extension else path.n_features
             return path.at(n_features=max(1, round(float(n_features) * usable)))
         raise ValueError(
@@ -103,10 +104,8 @@ def report_constant(table: ColumnTable, constant: NDArray[np.bool_]) -> None:
         return
     if len(columns) == table.shape[1]:
         raise DataError("Every column is constant; there is nothing to select.")
-    label = table.label(columns)
-    verb = "is" if len(columns) == 1 else "are"
     warnings.warn(
-        f"{label[0].upper()}{label[1:]} {verb} constant and will never be selected.",
+        f"{table.sentence(columns, 'is', 'are')} constant and will never be selected.",
         UserWarning,
         stacklevel=3,
     )

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
 from kernelpath.alignment import align_table
+from kernelpath.alignment.api import without_weightless_rows
 from kernelpath.errors import DataError
 from kernelpath.estimators._base import PathSelector, report_constant
 from kernelpath.inputs import ColumnTable
@@ -250,6 +251,9 @@ class LpKTASelector(PathSelector):
     ) -> float:
         """Median over label permutations of the largest alignment."""
         rng = check_random_state(self.random_state)
+        if sample_weight is not None:  # labels move among the rows that count
+            values, y, sample_weight = without_weightless_rows(table.values, y, sample_weight)
+            table = ColumnTable(values, table.names, table.categorical)
         largest = [
             self._align(table, rng.permutation(y), sample_weight)[0].values.max()
             for _ in range(N_PERMUTATIONS)

@@ -90,11 +90,14 @@ def _euclidean_root(log_score, score, t, p, linear, power):
     """Root of ``linear e^t + power e^((p-1) t) = score`` by Newton steps on its logarithm.
 
     That function of ``t`` is convex and increasing with slope in [p - 1, 1], so Newton converges
-    from anywhere; from the right it does so monotonically.
+    from anywhere; from the right it does so monotonically.  Returns ``t``, ``e^t`` and
+    ``e^((p-1) t)``.
     """
     for _ in range(60):
-        a = linear * math.exp(t)
-        b = power * math.exp((p - 1.0) * t)
+        eta = math.exp(t)
+        tilt = math.exp((p - 1.0) * t)
+        a = linear * eta
+        b = power * tilt
         ratio = (a + b) / score - 1.0
         if abs(ratio) < 1e-4:  # the logarithm by its series: cheaper than the call
             value = ratio * (1.0 - ratio * (0.5 - ratio * (1.0 / 3.0 - 0.25 * ratio)))
@@ -102,14 +105,20 @@ def _euclidean_root(log_score, score, t, p, linear, power):
             value = math.log(a + b) - log_score
         step = value * (a + b) / (a + (p - 1.0) * b)
         t -= step
-        # Quadratic convergence: after a step this small the next one is below rounding.
-        if abs(step) < 1e-7:
+        if abs(step) < 1e-6:
+            # Quadratic convergence: the next step would be below rounding.  The exponentials
+            # move by so little that three terms of their series give all digits.
+            eta *= 1.0 - step * (1.0 - step * (0.5 - step / 6.0))
+            step *= p - 1.0
+            tilt *= 1.0 - step * (1.0 - step * (0.5 - step / 6.0))
             break
-    return t
+    return t, eta, tilt
 
 
 @njit(cache=True, nogil=True)
-def euclidean_weights(scores, threshold, p, bregman_strength, norm_strength, indices, data):
+def euclidean_weights(
+    scores, log_scores, threshold, p, bregman_strength, norm_strength, indices, data
+):
     """Weights of all features with a score above the threshold, squared Euclidean divergence.
 
     Weights are a smooth function of the score alone: a table of exact roots with exact slopes
@@ -141,10 +150,10 @@ def euclidean_weights(scores, threshold, p, bregman_strength, norm_strength, ind
                 guess = min(guess, (log_score - math.log(power)) / (p - 1.0))
         else:
             guess += slopes[k - 1] * width
-        knots[k] = _euclidean_root(log_score, math.exp(log_score), guess, p, linear, power)
-        guess = knots[k]
-        a = linear * math.exp(guess)
-        b = power * math.exp((p - 1.0) * guess)
+        guess, eta, tilt = _euclidean_root(log_score, math.exp(log_score), guess, p, linear, power)
+        knots[k] = guess
+        a = linear * eta
+        b = power * tilt
         slopes[k] = (a + b) / (a + (p - 1.0) * b)
     residual = 0.0
     norm = 0.0
@@ -152,7 +161,7 @@ def euclidean_weights(scores, threshold, p, bregman_strength, norm_strength, ind
     for i in range(scores.shape[0]):
         if scores[i] <= threshold:
             continue
-        log_score = math.log(scores[i])
+        log_score = log_scores[i]
         place = (log_score - start) / width
         k = min(int(place), KNOTS - 2)
         s = place - k
@@ -162,9 +171,7 @@ def euclidean_weights(scores, threshold, p, bregman_strength, norm_strength, ind
         t = knots[k] + s * (
             left + s * (3.0 * rise - 2.0 * left - right + s * (left + right - 2.0 * rise))
         )
-        t = _euclidean_root(log_score, scores[i], t, p, linear, power)
-        eta = math.exp(t)
-        tilt = math.exp((p - 1.0) * t)
+        t, eta, tilt = _euclidean_root(log_score, scores[i], t, p, linear, power)
         residual = max(residual, abs(linear * eta + power * tilt - scores[i]))
         norm += eta * tilt
         indices[position] = i

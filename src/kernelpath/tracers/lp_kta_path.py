@@ -10,12 +10,14 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from kernelpath.errors import DataError
 from kernelpath.path import EventTable, FeaturePath, PathPoint, register_extension
 from kernelpath.regularizers import DIVERGENCES
 from kernelpath.tracers.p_norm import PNormProblem, trace_exact
 from kernelpath.tracers.predictor_corrector import trace_predictor_corrector
 
 ELIMINATE = EventTable.KINDS.index("eliminate")
+LARGEST_LOG = 690.0
 SOLVERS = ("exact", "predictor_corrector")
 
 
@@ -52,6 +54,7 @@ def trace_path(
             stacklevel=3,
         )
         parameters = parameters[:-1]
+    _check_range(problem, float(parameters[-1]))
     if solver == "exact":
         traced = trace_exact(problem, parameters)
     else:
@@ -75,6 +78,18 @@ def trace_path(
         provenance=provenance or {},
         extension=LpKTAExtension(problem, float(parameters[0]), float(parameters[-1])),
     )
+
+
+def _check_range(problem: PNormProblem, p: float) -> None:
+    """Without a Bregman term ``(a / (lambda_2 p))^(1 / (p - 1))`` soon leaves every float."""
+    if problem.bregman_strength > 0 or p == 1.0:
+        return
+    ratio = max(float(problem.scores.max()), 1e-300) / (problem.norm_strength * p)
+    if np.log(ratio) / (p - 1.0) > LARGEST_LOG:
+        raise DataError(
+            f"At p = {p:g} the largest weight would be beyond the range of numbers; raise "
+            "norm_strength, set a positive bregman_strength, or stop at a larger p_stop."
+        )
 
 
 def _events(problem: PNormProblem, parameters: NDArray[np.float64]) -> EventTable:

@@ -69,6 +69,12 @@ class PNormProblem:
         return scores
 
     @cached_property
+    def log_scores(self) -> NDArray[np.float64]:
+        """Logarithms of the scores, where they are positive."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.log(self.scores)
+
+    @cached_property
     def ranking(self) -> NDArray[np.intp]:
         """Features by decreasing score, ties by column order, constant columns last."""
         return np.argsort(-self.scores, kind="stable")
@@ -142,10 +148,18 @@ class PNormProblem:
         return float(np.abs(gradient).max() / self.scale)
 
     def objective(
-        self, p: float, features: NDArray[np.integer], weights: NDArray[np.float64]
+        self,
+        p: float,
+        features: NDArray[np.integer],
+        weights: NDArray[np.float64],
+        norm: float | None = None,
     ) -> float:
-        """Objective (1) with the given features at their weights and all others at 0."""
-        value = self.norm_strength * float(np.sum(weights**p))
+        """Objective (1) with the given features at their weights and all others at 0.
+
+        ``norm`` is the sum of the ``p``-th powers, where a solver has it already.
+        """
+        norm = float(np.sum(weights**p)) if norm is None else norm
+        value = self.norm_strength * norm
         value -= float(weights @ self.alignments[features])
         if self.bregman_strength > 0:
             kept = bregman(self.divergence, weights, self.reference[features])
@@ -213,19 +227,20 @@ def trace_exact(problem: PNormProblem, parameters: NDArray[np.float64]) -> Trace
     values = np.zeros(len(parameters))
     for i, p in enumerate(parameters):
         part = slice(indptr[i], indptr[i + 1])
-        kkt[i] = _fill(problem, float(p), indices[part], data[part])
-        values[i] = problem.objective(float(p), indices[part], data[part])
+        kkt[i], norm = _fill(problem, float(p), indices[part], data[part])
+        values[i] = problem.objective(float(p), indices[part], data[part], norm)
     return TracedWeights(indptr, indices, data, kkt, values)
 
 
 def _fill(
     problem: PNormProblem, p: float, indices: NDArray[np.int32], data: NDArray[np.float64]
-) -> float:
-    """Support and weights at one ``p``, in place; returns the KKT residual."""
+) -> tuple[float, float | None]:
+    """Support and weights at one ``p``, in place; returns the KKT residual and the norm term."""
     threshold = float(problem.threshold(p))
     if isinstance(problem.divergence, SquaredEuclidean) and p > 1.0 and threshold > 0:
-        residual, _ = euclidean_weights(
+        residual, norm = euclidean_weights(
             problem.scores,
+            problem.log_scores,
             threshold,
             p,
             problem.bregman_strength,
@@ -233,11 +248,11 @@ def _fill(
             indices,
             data,
         )
-        return residual / problem.scale
+        return residual / problem.scale, norm
     indices[:] = np.flatnonzero(problem.scores > threshold)
     if p == 1.0 and isinstance(problem.divergence, SquaredEuclidean) and problem.bregman_strength:
         rest = np.maximum(problem.scores[indices] - problem.norm_strength, 0.0)
         data[:] = rest / (2.0 * problem.bregman_strength)  # closed form
     else:
         data[:] = problem.weights(p, indices)
-    return problem.residual(p, indices, data)
+    return problem.residual(p, indices, data), None

@@ -81,14 +81,27 @@ def correct(
         if bregman > 0:
             value = value + bregman * problem.divergence.derivative(eta)
             slope = slope + bregman * problem.divergence.second_derivative(eta) * eta
-        # A far guess may meet a flat stretch; a step of one unit of log eta is far enough.
-        with np.errstate(divide="ignore", invalid="ignore"):
-            step = np.clip(np.nan_to_num(value / slope), -1.0, 1.0)
+        step = _newton_step(problem, value, slope, scores[going])
         t[going] = np.maximum(now - step, -700.0)
         going = going[(np.abs(step) > tol) & (t[going] > -700.0)]
         if len(going) == 0:
             break
     return np.exp(t), sweep
+
+
+def _newton_step(
+    problem: PNormProblem, value: NDArray, slope: NDArray, scores: NDArray
+) -> NDArray[np.float64]:
+    """Newton step in ``log eta``: on the logarithm of Eq. (5) where both its sides are positive.
+
+    There it is convex with slope in [p - 1, 1].  With a derivative ``F'`` that is negative near 0
+    the equation itself is convex in ``log eta``; a far guess then moves by 10 at most.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        if problem.divergence.positive_reference and problem.bregman_strength > 0:
+            return np.clip(np.nan_to_num(value / slope), -10.0, 10.0)
+        left = value + scores
+        return np.nan_to_num(np.log(left / scores) * left / slope)
 
 
 def trace_predictor_corrector(
@@ -103,8 +116,11 @@ def trace_predictor_corrector(
     for i, p in enumerate(parameters):
         if i > 0:
             before = float(parameters[i - 1])
-            guess = predict(problem, before, before - float(p), weights, order)
-            weights, _ = correct(problem, float(p), active, guess)
+            if p == 1.0:  # the path is smooth for p > 1 only; its end has a closed form
+                weights = problem.weights(1.0, active)
+            else:
+                guess = predict(problem, before, before - float(p), weights, order)
+                weights, _ = correct(problem, float(p), active, guess)
         keep = weights > problem.elimination_tol
         active, weights = active[keep], weights[keep]
         supports.append(active.astype(np.int32))

@@ -1,0 +1,61 @@
+"""Run every benchmark in a process of its own, one thread each, and write docs/benchmarks.md."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from datetime import date
+
+from common import HERE, OUT, machine
+
+SCRIPTS = ("alignments", "path", "million")
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+PAGE = HERE.parent / "docs" / "benchmarks.md"
+INTRODUCTION = """# Benchmarks
+
+Measured by `make bench`, which writes this page. Ratios compare runs that took turns in one
+process; times are CPU time, the smallest of several runs, one thread unless said otherwise, after
+compilation. A bar is what the project promises to stay within. Alignments are exact to
+`1e-8 * max(alignment, 1)` in all rows.
+"""
+
+
+def main() -> int:
+    environment = os.environ | dict.fromkeys(
+        ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"
+    )
+    wanted = sys.argv[1:] or SCRIPTS
+    for name in wanted:
+        subprocess.run([sys.executable, str(HERE / f"{name}.py")], check=True, env=environment)
+    write_page()
+    print(f"wrote {PAGE.relative_to(HERE.parent)}")
+    return 0
+
+
+def write_page() -> None:
+    lines = [INTRODUCTION]
+    for name in SCRIPTS:
+        file = OUT / f"{name}.json"
+        if not file.exists():
+            continue
+        content = json.loads(file.read_text())
+        lines += [
+            f"## {content['title']}\n",
+            "| what | measured | bar | met |",
+            "|---|---|---|---|",
+        ]
+        for row in content["rows"]:
+            met = {True: "yes", False: "**no**", None: ""}[row["met"]]
+            lines.append(f"| {row['what']} | {row['measured']} | {row['bar']} | {met} |")
+        lines += ["", *(f"- {note}" for note in content["notes"]), ""]
+        lines.append(f"Script: `benchmarks/{name}.py`.\n")
+    lines += ["## Machine and versions\n", "| | |", "|---|---|"]
+    lines += [f"| {key} | {value} |" for key, value in machine().items()]
+    lines.append(f"| date | {date.today().isoformat()} |\n")
+    PAGE.write_text("\n".join(lines))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,312 @@
+"""Bad input: which error, and that its message says where and what to do."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.sparse as sp
+
+import kernelpath as kp
+from kernelpath.alignment import sources
+
+N = 30
+RNG = np.random.default_rng(50)
+X = RNG.normal(size=(N, 4))
+Y = np.arange(N) % 2
+NAMES = ["age", "height", "weight", "blood pressure"]
+
+
+def _fails(*words, error=kp.DataError, table=X, y=Y, **options):
+    """The call fails with every word in the message."""
+    with np.errstate(invalid="ignore", over="ignore"), pytest.raises(error) as caught:
+        kp.alignments(table, y, **options)
+    message = str(caught.value)
+    missing = [word for word in words if word not in message]
+    assert not missing, message
+    assert "\n" not in message
+    return message
+
+
+# -- values of the table ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 1e200])
+@pytest.mark.parametrize("row", [0, 11, N - 1])
+@pytest.mark.parametrize("layout", [np.ascontiguousarray, np.asfortranarray, sp.csr_array])
+@pytest.mark.parametrize("kernel", ["rbf", "delta"])
+def test_bad_numbers_name_the_columns(bad, row, layout, kernel):
+    table = X.copy()
+    table[row, [1, 3]] = bad
+    message = _fails("NaN", "inf", "columns 1, 3", table=layout(table), kernel=kernel)
+    assert "Fill or drop" in message or "Impute" in message
+
+
+@pytest.mark.parametrize("method", ["auto", "fast", "exact"])
+def test_bad_numbers_in_float32(method):
+    table = X.astype(np.float32)
+    table[5, 2] = np.nan
+    _fails("column 2", table=table, method=method)
+
+
+def test_bad_numbers_name_the_columns_of_a_frame():
+    frame = pd.DataFrame(X, columns=NAMES)
+    frame.loc[3, "weight"] = np.nan
+    _fails("'weight'", table=frame)
+    assert "'age'" not in _fails("'weight'", table=frame)
+    _fails("'weight'", table=pl.from_pandas(frame))
+    frame.loc[4, "blood pressure"] = np.inf
+    _fails("'weight'", "'blood pressure'", table=frame)
+
+
+def test_missing_values_of_nullable_and_text_columns():
+    frame = pd.DataFrame(X, columns=NAMES)
+    frame["count"] = pd.array([1, None] * (N // 2), dtype="Int64")
+    _fails("'count'", table=frame)
+    frame = pd.DataFrame(X, columns=NAMES)
+    frame["town"] = ["Ulm", "Bonn", None] * (N // 3)
+    _fails("'town'", table=frame, kernel="auto")
+    _fails("'town'", table=frame.assign(town=frame["town"].astype("category")), kernel="auto")
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("layout", [np.ascontiguousarray, np.asfortranarray, sp.csc_array])
+def test_bad_columns_are_named_wherever_they_stand(layout, n_jobs, monkeypatch):
+    """Also those that another task would have met."""
+    monkeypatch.setattr(sources, "DENSE_TASK", (64, 64))
+    monkeypatch.setattr(sources, "SPARSE_TASK", 100)
+    table = np.random.default_rng(51).normal(size=(N, 40))
+    table[3, 1], table[9, 38] = np.nan, np.inf
+    _fails("columns 1, 38", table=layout(table), n_jobs=n_jobs)
+
+
+def test_many_bad_columns_are_counted_not_listed():
+    table = np.full((N, 50), np.nan)
+    message = _fails("columns 0, 1, 2, 3, 4 and 45 more", table=table)
+    assert len(message) < 300
+
+
+def test_numbers_just_small_enough_work():
+    found = kp.alignments(X * 1e139, Y)
+    np.testing.assert_allclose(found, kp.alignments(X, Y), rtol=1e-8)
+
+
+# -- types and shapes of the table ------------------------------------------------------------
+
+
+def test_text_columns_ask_for_the_auto_kernel():
+    frame = pd.DataFrame(X, columns=NAMES)
+    frame["town"] = ["Ulm", "Bonn"] * (N // 2)
+    for table in (frame, pl.from_pandas(frame), frame.astype({"town": "category"})):
+        for kernel in ("rbf", "linear", "laplace"):
+            _fails("'town'", "kernel='auto'", table=table, kernel=kernel)
+
+
+def test_datetime_columns_are_named():
+    frame = pd.DataFrame(X, columns=NAMES)
+    frame["visit"] = pd.date_range("2024-01-01", periods=N)
+    for kernel in ("rbf", "auto"):
+        _fails("'visit'", "datetime", table=frame, kernel=kernel)
+        _fails("'visit'", "datetime", table=pl.from_pandas(frame), kernel=kernel)
+
+
+def test_capital_letters_of_names_survive_in_messages():
+    frame = pd.DataFrame({"x": X[:, 0], "Visit Day": pd.date_range("2024-01-01", periods=N)})
+    _fails("'Visit Day'", table=frame)
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        np.empty((N, 0)),
+        pd.DataFrame(index=range(N)),
+        sp.csr_array((N, 0)),
+        pl.DataFrame(),
+    ],
+    ids=["array", "pandas", "sparse", "polars"],
+)
+@pytest.mark.parametrize("kernel", ["rbf", "auto"])
+def test_no_columns(table, kernel):
+    with pytest.raises(ValueError, match=r"0 feature|[Aa]t least (1|one|2)|no columns"):
+        kp.alignments(table, Y, kernel=kernel)
+
+
+@pytest.mark.parametrize("wrap", [np.asarray, sp.csr_array, pd.DataFrame])
+def test_one_row(wrap):
+    with pytest.raises(ValueError, match=r"[Aa]t least 2 rows|n_samples = 1"):
+        kp.alignments(wrap(X[:1]), Y[:1])
+
+
+@pytest.mark.parametrize("wrap", [np.asarray, sp.csr_array, pd.DataFrame])
+def test_no_rows(wrap):
+    with pytest.raises(ValueError, match=r"0 sample|rows"):
+        kp.alignments(wrap(X[:0]), Y[:0])
+
+
+@pytest.mark.parametrize(
+    "table", [X[:, 0], X[:, :, None], X[:, 0].tolist(), pd.Series(X[:, 0]), 3.0]
+)
+def test_not_a_table(table):
+    with pytest.raises(ValueError, match=r"2D|two-dimensional|dim"):
+        kp.alignments(table, Y)
+
+
+def test_text_and_complex_arrays():
+    with pytest.raises(ValueError, match=r"numeric|text"):
+        kp.alignments(np.array([["a", "b"]] * N), Y)
+    with pytest.raises(ValueError, match=r"[Cc]omplex"):
+        kp.alignments(X + 1j, Y)
+    with pytest.raises(ValueError, match=r"[Cc]omplex"):
+        kp.alignments(sp.csr_array(X + 1j), Y)
+
+
+# -- target -----------------------------------------------------------------------------------
+
+
+def test_one_class():
+    _fails("one class", "two classes", y=np.zeros(N))
+    _fails("one class", "'sick'", y=["sick"] * N)
+    _fails("one class", sample_weight=(Y == 1) * 1.0)
+
+
+def test_constant_continuous_target():
+    _fails("constant", y=np.full(N, 2.5), task="regression")
+
+
+def test_lengths_must_agree():
+    _fails(str(N), str(N - 1), y=Y[:-1])
+    _fails(str(N), y=np.append(Y, 1))
+    _fails(y=[])
+
+
+@pytest.mark.parametrize(
+    "y",
+    [
+        np.where(Y == 1, np.nan, 0.5 * np.arange(N)),
+        np.where(Y == 1, np.inf, 1.0),
+        [None, "a", "b"] * (N // 3),
+        np.array([None, 1.0, 2.0] * (N // 3), dtype=object),
+        pd.Series(["a", None, "b"] * (N // 3)),
+        pd.Series(["a", None, "b"] * (N // 3), dtype="string"),
+        pd.Series(["a", None, "b"] * (N // 3), dtype="category"),
+        pd.Series([1, None, 0] * (N // 3), dtype="Int64"),
+        pd.Series([True, None, False] * (N // 3), dtype="boolean"),
+        pl.Series([1, None, 0] * (N // 3)),
+        pl.Series(["a", None, "b"] * (N // 3)),
+    ],
+    ids=[
+        "nan", "inf", "None", "None in numbers", "pandas str", "pandas string", "category",
+        "Int64", "boolean", "polars int", "polars str",
+    ],
+)  # fmt: skip
+def test_missing_target_values(y):
+    _fails("NaN", "rows", y=y)
+
+
+def test_missing_text_labels_are_not_a_class():
+    _fails(y=np.array(["a", np.nan, "b"] * (N // 3), dtype=object))
+
+
+def test_shape_and_type_of_the_target():
+    _fails("one-dimensional", y=np.column_stack([Y, Y]))
+    _fails(y=pd.Series(pd.date_range("2024-01-01", periods=N)))
+    with pytest.raises(ValueError, match=r"[Cc]omplex"):
+        kp.alignments(X, Y + 1j)
+    with pytest.raises(ValueError, match="y"):
+        kp.alignments(X, None)
+    _fails("text", y=["a", "b"] * (N // 2), task="regression")
+    _fails("'auto'", "'clustering'", task="clustering", error=ValueError)
+
+
+# -- sample weights ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("weights", "word"),
+    [
+        (np.append(-1.0, np.ones(N - 1)), "negative"),
+        (np.append(np.nan, np.ones(N - 1)), "finite"),
+        (np.append(np.inf, np.ones(N - 1)), "finite"),
+        (np.zeros(N), "fewer than 2"),
+        (np.append(1.0, np.zeros(N - 1)), "fewer than 2"),
+        (np.ones(N - 1), "rows"),
+        (np.ones((N, 2)), "shape"),
+        (-1.0, "negative"),
+        (["heavy"] * N, "sample_weight"),
+    ],
+)
+@pytest.mark.parametrize("layout", [np.asarray, sp.csr_array])
+def test_bad_weights(weights, word, layout):
+    with pytest.raises(ValueError, match=word):
+        kp.alignments(layout(X), Y, sample_weight=weights)
+
+
+def test_weights_beyond_the_range_of_floats_never_give_nan():
+    try:
+        found = kp.alignments(X, Y, sample_weight=np.full(N, 1e200))
+    except ValueError as error:
+        found = str(error)
+    assert np.all(np.isfinite(found)) if isinstance(found, np.ndarray) else "weight" in found
+
+
+# -- options ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("kernel", "hint"),
+    [("rbff", "'rbf'"), ("lapace", "'laplace'"), ("poly", "'polynomial'"), ("Linear", "'linear'")],
+)
+def test_unknown_kernels_suggest_a_name(kernel, hint):
+    _fails("did you mean", hint, "'auto'", kernel=kernel, error=ValueError)
+
+
+@pytest.mark.parametrize("kernel", [None, 3, "quantum", kp.RBF, ["rbf"]])
+def test_not_a_kernel(kernel):
+    _fails("kernel must be", kernel=kernel, error=ValueError)
+
+
+@pytest.mark.parametrize("bandwidth", ["mean", 1.0, None, [1.0, 2.0, 3.0, 4.0], np.ones(4)])
+def test_bad_bandwidth_points_to_gamma(bandwidth):
+    _fails("bandwidth must be", "gamma", bandwidth=bandwidth, error=(ValueError, TypeError))
+
+
+@pytest.mark.parametrize("method", ["slow", None, 1])
+def test_bad_method(method):
+    _fails("method must be", "'exact'", method=method, error=ValueError)
+
+
+@pytest.mark.parametrize("tol", [0, -1e-8, np.nan, np.inf, 1e-13, 1.0, "1e-8", None, [1e-8], True])
+def test_bad_tol(tol):
+    _fails("tol must be", tol=tol, error=(ValueError, TypeError))
+
+
+@pytest.mark.parametrize(
+    "gamma",
+    [0.0, -1.0, np.nan, np.inf, [1.0, 2.0], np.ones((4, 1)), "wide", [1.0, 2.0, 3.0, 0.0]],
+)
+def test_bad_gamma(gamma):
+    _fails("gamma", gamma=gamma, error=ValueError)
+
+
+@pytest.mark.parametrize("degree", [0, 7, 2.0, "3", -1])
+def test_bad_degree(degree):
+    with pytest.raises(ValueError, match="degree"):
+        kp.Polynomial(degree=degree)
+
+
+@pytest.mark.parametrize("coef0", [-1.0, np.nan, np.inf])
+def test_bad_coef0(coef0):
+    with pytest.raises(ValueError, match="coef0"):
+        kp.Polynomial(coef0=coef0)
+
+
+def test_errors_come_before_any_work():
+    """A wrong option fails although the table is wrong as well."""
+    with pytest.raises(ValueError, match="method"):
+        kp.alignments(np.full((N, 2), np.nan), Y, method="slow")
+
+
+def test_data_errors_are_value_errors():
+    assert issubclass(kp.DataError, ValueError)
+    assert issubclass(kp.DataError, kp.KernelPathError)

@@ -1,0 +1,212 @@
+"""What reaches the terminal: help, version, progress, the demo, and hostile names."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import re
+import subprocess
+
+import numpy as np
+import pytest
+import typer
+from rich.console import Console
+
+from cli.helpers import FILES, PROGRAM, assert_refused, done, run, run_program, save_csv
+from kernelpath import __version__
+from kernelpath.cli import console, main
+from kernelpath.path import load_path
+
+HOSTILE = [
+    "\x1b[31mred\x1b[0m",
+    "two\nlines",
+    "[bold]loud[/bold]",
+    "$a_b$",
+    "<script>alert(1)</script>",
+    "\U0001f9ec gene",
+    "n" * 300,
+    "tab\tbell\x07\x9b31m",
+]
+
+
+def printable(text):
+    return all(c.isprintable() for c in text.replace("\n", ""))
+
+
+@pytest.fixture
+def hostile(tmp_path, frame):
+    renamed = frame.copy()
+    renamed.columns = [*HOSTILE, "outcome"]
+    renamed["outcome"] = np.where(renamed["outcome"] == "sick", "\x1b[2Jsick", "[red]well")
+    return save_csv(tmp_path, renamed)
+
+
+def test_hostile_names_are_kept_in_files_and_tamed_on_the_terminal(tmp_path, hostile):
+    out = tmp_path / "[bold]run"
+    result = done("path", hostile, "-t", "outcome", "-k", 8, "-o", out)
+    assert printable(result.output)
+    assert "n" * 25 not in result.stdout
+    assert "$a_b$" in result.stdout
+    assert "[bold]run" in result.stdout
+    assert sorted(p.name for p in out.iterdir()) == FILES
+    with open(out / "selected.csv", newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert {row["name"] for row in rows} == set(HOSTILE)
+    assert set(load_path(out / "path.kpath").feature_names) == set(HOSTILE)
+    found = done("path", hostile, "-t", "outcome", "-k", 8, "--json").stdout
+    assert printable(found)
+    assert found.isascii()
+    assert {row["name"] for row in json.loads(found)["selected"]} == set(HOSTILE)
+
+
+def test_hostile_names_in_refusals_and_notes(tmp_path, hostile, frame):
+    assert_refused(run("path", hostile), "no target was named")
+    for target in ("[bold]loud", "\x1b[31mred", "zzz"):
+        assert_refused(run("path", hostile, "-t", target), "no column")
+    renamed = frame.drop(columns="outcome")
+    renamed.columns = HOSTILE
+    for bad in (np.nan, "text"):
+        broken = renamed.astype(object)
+        broken.iloc[2] = bad
+        file = save_csv(tmp_path, broken.assign(y=frame["outcome"]), "t.csv")
+        assert_refused(run("path", file, "-t", "y"), "columns", "hold")
+    constant = renamed.assign(y=frame["outcome"], **{HOSTILE[0]: 1.0})
+    result = done("path", save_csv(tmp_path, constant), "-t", "y")
+    assert printable(result.stderr)
+    assert "constant" in result.stderr
+    assert_refused(run("path", tmp_path / "\x1b[31m\n.csv", "-t", "y"), "no such file")
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("plain", "plain"),
+        ("a\x1bb\nc\x07", "a\ufffdb\ufffdc\ufffd"),
+        ("\u202egnp.exe\ufeff", "\ufffdgnp.exe\ufffd"),
+        ("x" * 50, "x" * 39 + "…"),
+    ],
+)
+def test_safe(text, shown):
+    assert console.safe(text) == shown
+
+
+def test_in_option_words():
+    said = console.in_option_words("use kernel=\"auto\", task='regression' or norm_strength=0.5.")
+    assert said == "use --kernel auto, --task regression or --norm-strength 0.5."
+
+
+def test_markup_in_the_name_of_the_file_on_a_terminal(monkeypatch):
+    screen = io.StringIO()
+    terminal = Console(file=screen, force_terminal=True, width=90)
+    monkeypatch.setattr(console, "Console", lambda **options: terminal)
+    with console.progress_bar(True) as begin:
+        begin("reading [/red]\x1b[2J.csv")
+        begin("alignments")(3, 7)
+    shown = screen.getvalue()
+    assert "[/red]" in shown
+    assert "\x1b[2J" not in shown
+    assert "3/7" in shown
+
+
+def test_progress_is_silent_off_a_terminal(table):
+    result = run_program("path", table, "-t", "outcome")
+    assert result.stderr == ""
+    assert "\x1b" not in result.stdout
+    assert "\r" not in result.stdout
+
+
+def test_progress_on_a_terminal_leaves_the_results_alone(table):
+    pty = pytest.importorskip("pty")
+    reader, writer = pty.openpty()
+    command = [str(PROGRAM), "path", str(table), "-t", "outcome", "--json"]
+    try:
+        quiet = subprocess.run(command, stdout=subprocess.PIPE, stderr=writer, timeout=120)
+        bar = subprocess.run(command[:-1], stdout=subprocess.PIPE, stderr=writer, timeout=120)
+        os.write(writer, b"\nend")
+        shown = os.read(reader, 100_000)
+    finally:
+        os.close(reader)
+        os.close(writer)
+    assert quiet.returncode == bar.returncode == 0
+    assert json.loads(quiet.stdout)["n_features"] == 8
+    assert b"alignments" in shown
+    assert b"alignments" not in bar.stdout
+
+
+def test_a_terminal_without_utf8(hostile):
+    result = subprocess.run(
+        [str(PROGRAM), "path", str(hostile), "-t", "outcome"],
+        capture_output=True,
+        env=os.environ | {"PYTHONIOENCODING": "ascii"},
+        timeout=120,
+    )
+    assert result.returncode == 0
+    assert b"$a_b$" in result.stdout
+
+
+def test_a_reader_that_goes_away(table):
+    process = subprocess.Popen(
+        [str(PROGRAM), "path", str(table), "-t", "outcome"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    process.stdout.close()
+    assert process.stderr.read() == b""
+    process.stderr.close()
+    process.wait(60)
+
+
+def test_version():
+    result = run_program("--version")
+    assert (result.returncode, result.stdout, result.stderr) == (
+        0,
+        f"kernelpath {__version__}\n",
+        "",
+    )
+
+
+@pytest.mark.parametrize("command", [None, "path", "demo"])
+@pytest.mark.parametrize("flag", ["-h", "--help"])
+def test_help_mentions_every_option_and_an_example(command, flag):
+    text = done(*filter(None, [command]), flag).stdout
+    group = typer.main.get_command(main.app)
+    described = group.commands[command] if command else group
+    for parameter in described.params:
+        for name in [o for o in parameter.opts if o.startswith("-")]:
+            assert re.search(rf"{re.escape(name)}\b", text), name
+    assert f"Example: kernelpath {command or 'path'} " in text
+    if command is None:
+        assert "path" in text
+        assert "demo" in text
+        assert "Exit codes: 0 done" in text
+
+
+def test_help_wraps_its_paragraphs():
+    lines = [line.strip() for line in done("path", "--help").stdout.splitlines()]
+    start = next(i for i, line in enumerate(lines) if line.startswith("Every column"))
+    paragraph = lines[start : lines.index("", start)]
+    assert all(len(line) > 60 for line in paragraph[:-1])
+
+
+def test_demo(tmp_path):
+    result = done("demo", "--rows", 200, "--features", 300, "--out", tmp_path / "run")
+    said = re.search(r"(\d+) of the (\d+) relevant features are the first \2 of", result.stdout)
+    found, relevant = map(int, said.groups())
+    assert relevant >= found >= relevant - 3
+    assert sorted(p.name for p in (tmp_path / "run").iterdir()) == FILES
+    assert load_path(tmp_path / "run" / "path.kpath").n_features == 300
+    text = done("demo", "--rows", 200, "--features", 300, "--json").stdout
+    numbers = json.loads(text)
+    assert (numbers["n_relevant"], numbers["n_relevant_first"]) == (relevant, found)
+    assert len(numbers["selected"]) == relevant
+    other = done("demo", "--rows", 200, "--features", 300, "--json", "--seed", 1).stdout
+    assert json.loads(other)["selected"] != numbers["selected"]
+
+
+def test_demo_as_a_program():
+    result = run_program("demo", "--rows", 200, "--features", 300, "-j", 1)
+    assert result.returncode == 0
+    assert result.stderr == ""
+    assert "relevant features are the first" in result.stdout

@@ -1,0 +1,239 @@
+"""Displays: what they store, that they draw it, and pictures of awkward paths."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import sys
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+
+import kernelpath as kp
+from kernelpath.path import EventTable, PathEvent
+from kernelpath.report import displays
+from kernelpath.report.displays import SizeDisplay, WeightsDisplay, plot_path, save_plot
+from path_examples import WEIGHTS, Ranking, make_path
+
+mpl.use("Agg")
+PNG = b"\x89PNG\r\n\x1a\n"
+STRANGE = ["$a_b^$", "two\nlines", "tab\t\x1b[31m", "\U0001f9ec", "n" * 300]
+
+
+@pytest.fixture(autouse=True)
+def plt():
+    """Pyplot; every figure that a test opens is closed."""
+    from matplotlib import pyplot
+
+    yield pyplot
+    pyplot.close("all")
+
+
+@pytest.fixture(scope="module")
+def traced():
+    data = kp.datasets.make_ring(n_samples=120, n_features=30, random_state=0)
+    return kp.LpKTASelector().fit(data.X, data.y).path_
+
+
+def eliminations(*steps):
+    return [PathEvent("eliminate", feature, "", p, i) for feature, p, i in steps]
+
+
+COMPLETE = eliminations((3, 1.7, 1), (2, 1.5, 2), (1, 1.1, 3))
+
+
+def labels(ax):
+    return [text.get_text() for text in ax.texts]
+
+
+def png(path):
+    file = io.BytesIO()
+    save_plot(path, file)
+    return file.getvalue()
+
+
+def test_weights_are_stored_without_drawing(plt):
+    path = make_path(feature_names=list("abcde"))
+    display = WeightsDisplay.from_path(path, n_named=2, n_others=1)
+    assert display.names == ["a", "b"]
+    np.testing.assert_array_equal(display.named, WEIGHTS[:, :2].T)
+    np.testing.assert_array_equal(display.others, WEIGHTS[:, 2:3].T)
+    assert display.n_hidden == 1  # d; e never has a weight
+    np.testing.assert_array_equal(display.parameters, path.parameters)
+    assert plt.get_fignums() == []
+
+
+def test_the_entry_order_decides_who_is_named():
+    path = make_path(extension=Ranking([2, 4, 1]))
+    display = WeightsDisplay.from_path(path)
+    assert display.names == ["x2", "x1"]  # x4 is ranked but has no weight
+    assert display.others.shape == (0, 4)
+
+
+def test_a_stored_zero_is_no_weight():
+    supports = WEIGHTS > 0
+    supports[:, 4] = True
+    path = make_path(supports=supports)
+    assert "x4" not in WeightsDisplay.from_path(path).names
+    WeightsDisplay.from_path(path).plot()
+
+
+def test_sizes_follow_the_events(traced):
+    display = SizeDisplay.from_path(make_path(events=COMPLETE))
+    np.testing.assert_array_equal(display.junctures, [1.7, 1.5, 1.1])
+    np.testing.assert_array_equal(display.sizes_after, [3, 2, 1])
+    assert display.n_features == 5
+    display = SizeDisplay.from_path(traced)
+    assert display.sizes_after[-1] == traced.n_selected[-1]
+    for p, size in zip(display.parameters, display.n_selected):
+        left = np.count_nonzero(display.junctures >= p)
+        assert size == display.n_selected[0] - left
+
+
+def test_events_that_enter_and_turn():
+    masks = np.array([[1, 0], [1, 1], [0, 1]])
+    events = [
+        PathEvent("enter", 1, "", 1.6, 1),
+        PathEvent("turn", -1, "", 1.5, 2),
+        PathEvent("leave", 0, "", 1.2, 2),
+    ]
+    display = SizeDisplay.from_path(make_path(masks.astype(float), events=events))
+    np.testing.assert_array_equal(display.sizes_after, [2, 1])
+    np.testing.assert_array_equal(display.junctures, [1.6, 1.2])
+
+
+def test_events_that_do_not_tell_the_whole_story_are_left_out():
+    for events in ((), COMPLETE[:1], COMPLETE * 2):
+        display = SizeDisplay.from_path(make_path(events=events))
+        assert len(display.junctures) == len(display.sizes_after) == 0
+        line = display.plot().lines[0]
+        np.testing.assert_array_equal(line.get_ydata(), [4, 3, 2, 1])
+    assert set(displays.STEPS) == set(EventTable.KINDS)
+
+
+def test_plot_on_a_given_axes(plt, traced):
+    _, axes = plt.subplots(1, 3)
+    assert WeightsDisplay.from_path(traced).plot(axes[0]) is axes[0]
+    assert SizeDisplay.from_path(traced).plot(ax=axes[1]) is axes[1]
+    assert traced.plot(ax=axes[2], n_named=3) is axes[2]
+    assert len(plt.get_fignums()) == 1
+    assert len(labels(axes[2])) == 3
+    for ax in (axes[0], axes[1]):
+        assert ax.get_xlabel() == "norm exponent p"
+        assert ax.get_xlim() == (2.0, 1.0)  # the path starts on the left
+
+
+def test_plot_on_a_new_figure(plt, traced):
+    axes = plot_path(traced)
+    assert [ax.get_title("left") for ax in axes] == [
+        "Features kept, of 30",
+        "Weights along the path",
+    ]
+    assert len(plt.get_fignums()) == 1
+    WeightsDisplay.from_path(traced).plot()
+    SizeDisplay.from_path(traced).plot()
+    assert len(plt.get_fignums()) == 3
+    axes[0].figure.canvas.draw()
+
+
+def test_lines_are_the_weights(traced):
+    display = WeightsDisplay.from_path(traced, n_named=2, n_others=4)
+    ax = display.plot()
+    drawn = np.array([line.get_ydata() for line in ax.lines])
+    wanted = np.vstack([display.others, display.named])
+    np.testing.assert_array_equal(np.nan_to_num(drawn), wanted)
+
+
+def test_an_increasing_parameter_runs_to_the_right():
+    path = make_path(parameters=[1, 2, 3, 4], parameter_name="m", events=())
+    for ax in plot_path(path):
+        assert ax.get_xlim() == (1, 4)
+        assert ax.get_xlabel() == "m"
+
+
+@pytest.mark.parametrize("shape", [(3, 4), (1, 1), (2, 0)])
+def test_an_empty_path_says_so(shape):
+    path = make_path(np.zeros(shape), events=())
+    display = WeightsDisplay.from_path(path)
+    assert display.names == []
+    assert labels(display.plot()) == ["no feature has a weight"]
+    assert png(path).startswith(PNG)
+
+
+@pytest.mark.parametrize("weights", [[[0.4]], [[0.4], [0.3]], [[0.4], [0.0]]])
+def test_one_feature(weights):
+    path = make_path(np.array(weights), events=())
+    assert WeightsDisplay.from_path(path).names == ["x0"]
+    assert png(path).startswith(PNG)
+
+
+def test_one_point_is_visible():
+    path = make_path(WEIGHTS[:1], events=())
+    for ax in plot_path(path):
+        assert ax.get_xlim() == (2.5, 1.5)
+        assert all(line.get_marker() == "o" for line in ax.lines)
+    size = SizeDisplay.from_path(path).plot()
+    assert labels(size) == ["4"]  # one label, not one for each end
+
+
+@pytest.mark.parametrize("n_features", [3, 50, 51, 400])
+def test_small_sizes_are_whole_numbers_and_large_ones_logarithmic(n_features):
+    weights = np.vstack([np.ones(n_features), np.eye(n_features)[0]])
+    ax = SizeDisplay.from_path(make_path(weights, events=())).plot()
+    assert ax.get_yscale() == ("linear" if n_features <= 50 else "log")
+    if n_features <= 50:
+        ticks = ax.get_yticks()
+        np.testing.assert_array_equal(ticks, np.round(ticks))
+        assert ax.get_ylim()[0] == 0
+
+
+def test_a_large_path_that_ends_empty():
+    weights = np.vstack([np.ones(100), np.zeros(100)])
+    path = make_path(weights, events=())
+    assert SizeDisplay.from_path(path).plot().get_yscale() == "symlog"
+    assert png(path).startswith(PNG)
+
+
+def test_strange_names_are_drawn_as_they_are():
+    path = make_path(np.full((2, 5), 0.3), feature_names=STRANGE, events=())
+    ax = WeightsDisplay.from_path(path).plot()
+    shown = labels(ax)
+    assert "$a_b^$" in shown  # not read as mathematics, which would fail
+    assert "two lines" in shown
+    assert all(label.isprintable() and len(label) <= 22 for label in shown)
+    assert png(path).startswith(PNG)
+    plot_path(path)  # warnings are errors here: a letter that the font lacks is no warning
+
+
+def test_labels_keep_their_distance():
+    places = displays._apart([0.0, 0.0, 0.001, 0.5, 0.99, 0.999, 1.0], 0.0, 1.0, 0.05)
+    assert np.diff(places).min() >= 0.05 - 1e-12
+    assert places[-1] <= 1
+    assert places[3] == 0.5
+    assert displays._apart([0.2], 0.0, 1.0, 0.05) == [0.2]
+
+
+def test_save_plot_to_files(tmp_path, traced, plt):
+    save_plot(traced, tmp_path / "path.png")
+    assert (tmp_path / "path.png").read_bytes().startswith(PNG)
+    save_plot(traced, str(tmp_path / "path.svg"), format="svg")
+    assert "<svg" in (tmp_path / "path.svg").read_text()
+    assert png(traced) == png(traced)  # no date and no random part
+    assert plt.get_fignums() == []
+
+
+def test_without_matplotlib_the_message_says_what_to_install(monkeypatch, traced):
+    def missing(name):
+        raise ImportError(name)
+
+    monkeypatch.setattr(displays, "import_module", missing)
+    for draw in (plot_path, png):
+        with pytest.raises(ImportError, match=r"pip install 'kernelpath\[plot\]'"):
+            draw(traced)
+    assert WeightsDisplay.from_path(traced).names  # data need no matplotlib
+
+
+def test_importing_displays_does_not_import_matplotlib():
+    code = "import sys, kernelpath.report.displays; sys.exit('matplotlib' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], timeout=60).returncode == 0
