@@ -28,7 +28,7 @@ def cpu_time(task: Callable[[], Any], repeats: int = 5, warm_up: bool = True) ->
     return best
 
 
-def alternating(tasks: dict[str, Callable[[], Any]], repeats: int = 5) -> dict[str, float]:
+def alternating(tasks: dict[str, Callable[[], Any]], repeats: int = 9) -> dict[str, float]:
     """Smallest CPU time of each task, their runs taken in turn so that noise hits all alike."""
     for task in tasks.values():
         task()

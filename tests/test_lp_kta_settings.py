@@ -67,3 +67,14 @@ def test_wrong_data():
         kp.LpKTASelector().fit(pd.DataFrame(index=range(len(Y))), Y)
     with pytest.raises(ValueError, match="rows"):
         kp.LpKTASelector().fit(X, Y[:-1])
+
+
+def test_duplicate_column_names_are_refused():
+    frame = pd.DataFrame(X[:, :3], columns=["a", "b", "a"])
+    with pytest.raises(kp.DataError, match="'a'"):
+        kp.LpKTASelector().fit(frame, Y)
+
+
+def test_a_step_longer_than_the_range_gives_both_ends():
+    path = kp.LpKTASelector(step=1e12).fit(X, Y).path_
+    assert path.parameters.tolist() == [2.0, 1.0]

@@ -93,6 +93,9 @@ def _from_frame(frame: Any) -> ColumnTable:
         elif not (pd.api.types.is_numeric_dtype(dtype) or pd.api.types.is_bool_dtype(dtype)):
             other |= where
     names = frame.columns.astype(str).to_numpy()
+    if not frame.columns.is_unique:
+        twice = frame.columns[frame.columns.duplicated()].astype(str).unique().tolist()
+        raise DataError(f"Column names must differ; more than one is called {twice[0]!r}.")
     table = ColumnTable(frame, names, categorical)
     if other.any():
         kind = str(dtypes[np.flatnonzero(other)[0]])

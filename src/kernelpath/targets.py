@@ -16,7 +16,7 @@ from kernelpath.errors import DataError
 MAX_INTEGER_CLASSES = 30
 """A numeric target of whole numbers with more distinct values than this is continuous."""
 
-LARGEST_WEIGHT = 1e100
+LARGEST_WEIGHT = 1e120
 TASKS = ("auto", "classification", "regression")
 
 
@@ -133,7 +133,7 @@ def check_sample_weight(sample_weight: ArrayLike, n_samples: int) -> NDArray[np.
             f"sample_weight has shape {weights.shape}, but the table has {n_samples} rows."
         )
     if not np.all(np.isfinite(weights)) or weights.min() < 0 or weights.max() > LARGEST_WEIGHT:
-        raise DataError("sample_weight must be finite, not negative and at most 1e100.")
+        raise DataError("sample_weight must be finite, not negative and at most 1e120.")
     if np.count_nonzero(weights) < 2:
         raise DataError("sample_weight leaves fewer than 2 rows: all other weights are zero.")
     return weights

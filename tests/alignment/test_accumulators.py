@@ -197,7 +197,7 @@ def _by_class(moments, x, group):
     order = np.argsort(group, kind="stable")
     counts = np.bincount(group, minlength=moments.n_groups)
     starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-    moments.add_groups(np.ascontiguousarray(x[order].T), starts)
+    moments.add_groups(np.ascontiguousarray(x.T), np.arange(x.shape[1]), order, starts)
 
 
 def _continuous():

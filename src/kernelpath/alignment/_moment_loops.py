@@ -70,25 +70,31 @@ def _add_sums(x, center, scale, degree, two_u, prev, cur, out):
 
 
 @njit(cache=True, nogil=True)
-def add_group_sums(values, starts, center, scale, degree, out):
-    """Chebyshev sums per class of a tile whose columns are sorted by class.
+def _gather(x, order, out):
+    for j in range(order.shape[0]):
+        out[j] = x[order[j]]
 
-    ``values`` is (n_features, n_rows), class ``g`` in columns ``starts[g]:starts[g + 1]``;
-    ``out`` is (n_features, n_groups, max_degree).
+
+@njit(cache=True, nogil=True)
+def add_group_sums(values, features, order, starts, center, scale, degree, out):
+    """Chebyshev sums per class.
+
+    Feature ``f`` is the row ``features[f]`` of ``values``; class ``g`` has its entries
+    ``order[starts[g]:starts[g + 1]]``.  ``out`` is (n_features, n_groups, max_degree).
     """
+    x = np.empty(order.shape[0])
     two_u = np.empty(BLOCK)
     prev = np.empty(BLOCK)
     cur = np.empty(BLOCK)
-    for f in range(values.shape[0]):
+    for f in range(features.shape[0]):
+        _gather(values[features[f]], order, x)
         for g in range(starts.shape[0] - 1):
             count = starts[g + 1] - starts[g]
             pieces = (count + BLOCK - 1) // BLOCK  # of equal size: a short rest costs as much
             for i in range(pieces):
                 lo = starts[g] + i * count // pieces
                 hi = starts[g] + (i + 1) * count // pieces
-                _add_sums(
-                    values[f, lo:hi], center[f], scale[f], degree[f], two_u, prev, cur, out[f, g]
-                )
+                _add_sums(x[lo:hi], center[f], scale[f], degree[f], two_u, prev, cur, out[f, g])
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)

@@ -143,10 +143,20 @@ class ChebyshevMoments:
         top = int(self._degree.max()) if len(self._degree) else 0
         self.sums = np.zeros((len(self.center), self.n_groups, top))
 
-    def add_groups(self, values: NDArray[np.float64], starts: NDArray[np.int64]) -> None:
-        """Add rows sorted by class: ``values`` is (n_features, n_rows)."""
+    def add_groups(
+        self,
+        values: NDArray,
+        features: NDArray[np.intp],
+        order: NDArray[np.intp],
+        starts: NDArray[np.int64],
+    ) -> None:
+        """Add rows by class.
+
+        Feature ``f`` is row ``features[f]`` of the feature-major ``values``; class ``g`` has its
+        entries ``order[starts[g]:starts[g + 1]]``.
+        """
         _moment_loops.add_group_sums(
-            values, starts, self.center, self.scale, self._degree, self.sums
+            values, features, order, starts, self.center, self.scale, self._degree, self.sums
         )
 
     def add_columns(

@@ -107,6 +107,8 @@ class Contractor:
             if finer:  # an independent second evaluation that agrees is evidence as well
                 difference = np.abs(again - values[redo])
                 agrees = difference <= AGREEMENT * self.tol * np.maximum(again, 1.0)
+                # ... unless the finer evaluation was the same one.
+                agrees &= bound < bounds[redo]
                 bound = np.where(agrees, np.minimum(bound, self.tol), bound)
             values[redo], bounds[redo] = again, bound
             algorithm = PAIRWISE
@@ -167,7 +169,7 @@ class Contractor:
     def _chebyshev(self, job: _Job, which: NDArray[np.intp], finer: bool) -> NDArray[np.float64]:
         """Chebyshev moments of some features, in tiles that stay in cache."""
         index = grid_index(job.length[which])
-        wanted = 0.0 if finer else self.tol / (1.6 * math.sqrt(self.total))
+        wanted = 0.0 if finer else self.tol / (2.4 * math.sqrt(self.total))
         key = int(tolerance_key(np.array(wanted)))
         distinct, table = np.unique(index, return_inverse=True)
         stack = stack_tables([chebyshev_table(int(i), key) for i in distinct])
@@ -175,13 +177,12 @@ class Contractor:
         # Widen the interval to the grid length: u = 1 at length / grid length of the half range.
         length = np.maximum(job.length[which], SHORTEST)
         scale = length / (grid_length(index) * job.half_range[which])
-        chunk = ROW_CHUNK if self.grouped else self.target.n_samples
-        width = max(4, TILE_SIZE // min(chunk, self.target.n_samples))
+        by_class = self.grouped and isinstance(job.task, DenseTask)
+        combine = self._combine if by_class else np.eye(len(self.columns))
+        width = self._tile_width(job.task, len(which))
         forms = np.empty((len(which), 3))
         for start in range(0, len(which), width):
             part = slice(start, min(start + width, len(which)))
-            by_class = self.grouped and isinstance(job.task, DenseTask)
-            combine = self._combine if by_class else np.eye(len(self.columns))
             moments = ChebyshevMoments(
                 center[part], scale[part], table[part], stack, len(combine.T)
             )
@@ -189,11 +190,19 @@ class Contractor:
             forms[part] = moments.finish(combine, self.mass, self.total)
         return forms
 
+    def _tile_width(self, task: Task, n_features: int) -> int:
+        """Features at a time: as many as fit into cache, all where nothing is copied."""
+        if not (self.grouped and isinstance(task, DenseTask)):
+            return max(4, TILE_SIZE // self.target.n_samples)
+        if task.in_place:
+            return n_features
+        return max(4, TILE_SIZE // min(ROW_CHUNK, self.target.n_samples))
+
     def _add_rows(self, moments: ChebyshevMoments, task: Task, which: NDArray[np.intp]) -> None:
         """Second pass over the rows of a tile, per class where rows weigh the same."""
         if self.grouped and isinstance(task, DenseTask):
-            for order, starts, in_order in self._chunks:
-                moments.add_groups(task.rows(which, order, in_order), starts)
+            for order, starts in self._chunks:
+                moments.add_groups(*task.rows(which, order), starts)
         else:
             block, chosen = task.points(which)
             block = block.take(chosen)
@@ -244,14 +253,12 @@ class _Job:
 
 def _class_sorted_chunks(
     group: NDArray[np.intp], n_groups: int
-) -> list[tuple[NDArray[np.intp], NDArray[np.int64], bool]]:
-    """Rows of each chunk sorted by class, where the classes start, and if that changes nothing."""
+) -> list[tuple[NDArray[np.intp], NDArray[np.int64]]]:
+    """Rows of each chunk sorted by class, and where the classes start."""
     chunks = []
     for start in range(0, len(group), ROW_CHUNK):
         part = group[start : start + ROW_CHUNK]
-        order = np.argsort(part, kind="stable")
+        order = np.argsort(part, kind="stable") + start
         counts = np.bincount(part, minlength=n_groups)
-        starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-        in_order = bool(np.all(np.diff(part) >= 0))
-        chunks.append((order + start, starts, in_order))
+        chunks.append((order, np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)))
     return chunks

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from kernelpath.alignment import _stats_loops
 from kernelpath.alignment.accumulators import ColumnStatistics
 
-ROW_CHUNK = 1024
+ROW_CHUNK = 2048
 TILE_SIZE = 98304  # float64 values of a tile: stays in cache
-DENSE_TASK = (2 * TILE_SIZE, 32 * TILE_SIZE)  # values of a dense task, at least and at most
+DENSE_TASK = (2 * TILE_SIZE, 16 * TILE_SIZE)  # values of a dense task, at least and at most
 SPARSE_TASK = 400_000  # stored entries of a sparse task
 
 
@@ -121,18 +121,27 @@ class DenseTask:
         """Values in the order of ``which``."""
         return values[which]
 
-    def rows(
-        self, which: NDArray[np.intp], order: NDArray[np.intp], in_order: bool
-    ) -> NDArray[np.float64]:
-        """Return (n_features, n_rows) values with the rows in the given order.
+    @property
+    def in_place(self) -> bool:
+        """Whether ``rows`` needs no copy, so that there is no tile to keep small."""
+        return self.source.feature_major is not None
 
-        The next call may overwrite them: fresh memory for every tile would cost page faults.
+    def rows(
+        self, which: NDArray[np.intp], order: NDArray[np.intp]
+    ) -> tuple[NDArray, NDArray[np.intp], NDArray[np.intp]]:
+        """Return feature-major values, and where in them the features and the rows stand.
+
+        A feature-major table is returned as it is.  Otherwise the next call may overwrite the
+        values: fresh memory for every tile would cost page faults.
         """
+        if self.source.feature_major is not None:
+            return self.source.feature_major, which + self.first, order
         size = len(which) * len(order)
         if self._buffer is None or len(self._buffer) < size:
             self._buffer = np.empty(size)
         out = self._buffer[:size].reshape(len(which), len(order))
-        return self.source.tile(which + self.first, order, in_order, out)
+        tile = self.source.tile(which + self.first, order, out)
+        return tile, np.arange(len(which)), np.arange(len(order))
 
 
 @dataclass(frozen=True)
@@ -174,6 +183,11 @@ class DenseColumns:
         contiguous = X.flags.f_contiguous or X.flags.c_contiguous
         self._native = self._native and contiguous
 
+    @property
+    def feature_major(self) -> NDArray | None:
+        """The table as (n_features, n_samples), if it is stored so in a float type."""
+        return self._X if self._by_feature and self._native else None
+
     def _part(self, features: slice, rows: slice) -> NDArray:
         """Rows and features as (n_rows, n_features), contiguous in the order of the table."""
         part = self._X[features, rows] if self._by_feature else self._X[rows, features]
@@ -214,18 +228,14 @@ class DenseColumns:
         self,
         features: NDArray[np.intp],
         rows: NDArray[np.intp],
-        in_order: bool = False,
         out: NDArray[np.float64] | None = None,
     ) -> NDArray[np.float64]:
-        """Return (n_features, n_rows) values; no copy where the table has them so already."""
-        lo, hi = int(features[0]), int(features[-1]) + 1
-        row_lo, row_hi = int(rows.min()), int(rows.max()) + 1
-        neighbours = hi - lo == len(features)
-        if in_order and neighbours and self._by_feature and self._X.dtype == np.float64:
-            return self._X[lo:hi, row_lo:row_hi]
+        """Return a copy of some rows of increasing features, (n_features, n_rows)."""
         out = np.empty((len(features), len(rows))) if out is None else out
         source = self._X
         if not self._native:
+            lo, hi = int(features[0]), int(features[-1]) + 1
+            row_lo, row_hi = int(rows.min()), int(rows.max()) + 1
             part = self._part(slice(lo, hi), slice(row_lo, row_hi))
             source = part.T if self._by_feature else part
             features, rows = features - lo, rows - row_lo

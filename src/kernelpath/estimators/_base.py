@@ -47,8 +47,8 @@ class PathSelector(SelectorMixin, BaseEstimator):
                 "but the target y is None."
             )
         if is_frame(X):
-            validate_data(self, X, skip_check_array=True)
             table = as_column_table(as_pandas(X))
+            validate_data(self, X, skip_check_array=True)
         else:
             values = validate_data(
                 self, X, accept_sparse=("csr", "csc"), dtype="numeric", ensure_all_finite=False,

@@ -29,7 +29,7 @@ def grid(p_start: float, p_stop: float, step: float) -> NDArray[np.float64]:
     >>> grid(2.0, 1.0, 0.25)
     array([2.  , 1.75, 1.5 , 1.25, 1.  ])
     """
-    count = int(np.ceil((p_start - p_stop) / step - 1e-9))
+    count = max(int(np.ceil((p_start - p_stop) / step - 1e-9)), 1)
     # Rounding to 12 digits removes the drift of repeated subtraction: 1.3, not 1.2999999999999998.
     inner = np.round(p_start - step * np.arange(count), 12)
     return np.append(inner, p_stop)
