@@ -70,9 +70,25 @@ def _add_sums(x, center, scale, degree, two_u, prev, cur, out):
 
 
 @njit(cache=True, nogil=True)
-def _gather(x, order, out):
+def gather(x, order, out):
+    """``out[j] = x[order[j]]``, as float64."""
     for j in range(order.shape[0]):
         out[j] = x[order[j]]
+
+
+@njit(cache=True, nogil=True)
+def add_classes(x, starts, center, scale, degree, scratch, out):
+    """Chebyshev sums of one column sorted by class, in pieces that stay in cache.
+
+    The pieces have equal size: a short rest would cost as much as a full one.
+    """
+    for g in range(starts.shape[0] - 1):
+        count = starts[g + 1] - starts[g]
+        pieces = (count + BLOCK - 1) // BLOCK
+        for i in range(pieces):
+            lo = starts[g] + i * count // pieces
+            hi = starts[g] + (i + 1) * count // pieces
+            _add_sums(x[lo:hi], center, scale, degree, scratch[0], scratch[1], scratch[2], out[g])
 
 
 @njit(cache=True, nogil=True)
@@ -83,18 +99,10 @@ def add_group_sums(values, features, order, starts, center, scale, degree, out):
     ``order[starts[g]:starts[g + 1]]``.  ``out`` is (n_features, n_groups, max_degree).
     """
     x = np.empty(order.shape[0])
-    two_u = np.empty(BLOCK)
-    prev = np.empty(BLOCK)
-    cur = np.empty(BLOCK)
+    scratch = np.empty((3, BLOCK))
     for f in range(features.shape[0]):
-        _gather(values[features[f]], order, x)
-        for g in range(starts.shape[0] - 1):
-            count = starts[g + 1] - starts[g]
-            pieces = (count + BLOCK - 1) // BLOCK  # of equal size: a short rest costs as much
-            for i in range(pieces):
-                lo = starts[g] + i * count // pieces
-                hi = starts[g] + (i + 1) * count // pieces
-                _add_sums(x[lo:hi], center[f], scale[f], degree[f], two_u, prev, cur, out[f, g])
+        gather(values[features[f]], order, x)
+        add_classes(x, starts, center[f], scale[f], degree[f], scratch, out[f])
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)

@@ -19,6 +19,7 @@ from kernelpath.alignment.expansions import (
     stack_tables,
     tolerance_key,
 )
+from kernelpath.alignment.lane import ClassLane
 from kernelpath.alignment.sources import ROW_CHUNK, TILE_SIZE, DenseTask, Task
 from kernelpath.kernels.feature import RBF, Delta, FeatureKernel, Laplace, Polynomial
 from kernelpath.targets import Target
@@ -28,6 +29,7 @@ FEW_ROWS = 32  # columns this short are cheapest pair by pair
 FEW_POINTS = 64  # distinct values of a sparse column that are cheapest pair by pair
 LONGEST_FOURIER = 400.0  # range / sigma above which sorting is cheaper
 WINDOW_PAIRS = 60  # neighbours per point up to which summing a window beats the exponentials
+FINEST_KEY = 32  # half decades of the finest Chebyshev tables
 AGREEMENT = 0.1  # two evaluations must agree to this share of the tolerance
 
 
@@ -60,17 +62,32 @@ class Contractor:
         self.mass = target.absolute_mass
         self.total = target.total_weight
         self.grouped = target.group is not None
+        # Kernel tolerance from which the bound of a feature without signal meets ``tol``.
+        self._key = int(tolerance_key(np.array(tol / (2.4 * math.sqrt(self.total)))))
         if target.group is not None and target.codes is not None:
             self._combine = np.vstack([np.ones(len(target.codes)), target.codes.T])
-            self._chunks = _class_sorted_chunks(target.group, len(target.codes))
+            self._chunks = _class_sorted_chunks(target.group, len(target.codes), ROW_CHUNK)
 
     # -- one task -----------------------------------------------------------------------------
 
-    def align(self, task: Task, widths: Widths) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Alignments and error bounds of the features of one task."""
+    def lane(self) -> ClassLane | None:
+        """Return the fast lane, if this target and kernel can use it."""
+        usual = self.grouped and isinstance(self.kernel, RBF) and self.method != "exact"
+        n = self.target.n_samples
+        if not usual or n <= FEW_ROWS or self.target.group is None:
+            return None
+        ((order, starts),) = _class_sorted_chunks(self.target.group, len(self._combine.T), n)
+        return ClassLane(order, starts, self._combine, self.mass, self.tol, self._key)
+
+    def align(
+        self, task: Task, widths: Widths, skip: NDArray[np.bool_] | None = None
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Alignments and error bounds of the features of one task, but those to skip."""
         job = _Job(task, widths)
         values, bounds = np.zeros(len(widths.gamma)), np.zeros(len(widths.gamma))
         plan = self._plan(job)
+        if skip is not None:
+            plan[skip] = NONE
         for algorithm in (TWO_VALUED, PAIRWISE, CHEBYSHEV, FOURIER, SORTED):
             which = np.flatnonzero(plan == algorithm)
             if len(which):
@@ -123,10 +140,7 @@ class Contractor:
             forms = np.vstack(
                 [self._points(job, algorithm, part, finer) for part in job.task.parts(which)]
             )
-        numerator, trace, bound = forms.T
-        with np.errstate(divide="ignore", invalid="ignore"):
-            values = np.where(trace > 0, np.maximum(numerator, 0.0) / trace, 0.0)
-        return values, np.where(trace > 0, bound, np.where(numerator == 0, 0.0, np.inf))
+        return ratios(forms)
 
     # -- algorithms ---------------------------------------------------------------------------
 
@@ -169,8 +183,7 @@ class Contractor:
     def _chebyshev(self, job: _Job, which: NDArray[np.intp], finer: bool) -> NDArray[np.float64]:
         """Chebyshev moments of some features, in tiles that stay in cache."""
         index = grid_index(job.length[which])
-        wanted = 0.0 if finer else self.tol / (2.4 * math.sqrt(self.total))
-        key = int(tolerance_key(np.array(wanted)))
+        key = FINEST_KEY if finer else self._key
         distinct, table = np.unique(index, return_inverse=True)
         stack = stack_tables([chebyshev_table(int(i), key) for i in distinct])
         center = job.center[which]
@@ -224,6 +237,16 @@ class Contractor:
         return np.concatenate(scales)
 
 
+def ratios(
+    forms: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Alignments and bounds from numerator, trace and bound."""
+    numerator, trace, bound = forms.T
+    with np.errstate(divide="ignore", invalid="ignore"):
+        values = np.where(trace > 0, np.maximum(numerator, 0.0) / trace, 0.0)
+    return values, np.where(trace > 0, bound, np.where(numerator == 0, 0.0, np.inf))
+
+
 @dataclass(frozen=True)
 class _Job:
     """A task with the widths of its columns."""
@@ -252,12 +275,12 @@ class _Job:
 
 
 def _class_sorted_chunks(
-    group: NDArray[np.intp], n_groups: int
+    group: NDArray[np.intp], n_groups: int, chunk: int
 ) -> list[tuple[NDArray[np.intp], NDArray[np.int64]]]:
     """Rows of each chunk sorted by class, and where the classes start."""
     chunks = []
-    for start in range(0, len(group), ROW_CHUNK):
-        part = group[start : start + ROW_CHUNK]
+    for start in range(0, len(group), chunk):
+        part = group[start : start + chunk]
         order = np.argsort(part, kind="stable") + start
         counts = np.bincount(part, minlength=n_groups)
         chunks.append((order, np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)))

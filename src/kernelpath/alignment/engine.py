@@ -15,7 +15,7 @@ from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
 from kernelpath.alignment.accumulators import ColumnStatistics
-from kernelpath.alignment.contract import Contractor, Widths
+from kernelpath.alignment.contract import Contractor, Widths, ratios
 from kernelpath.alignment.sources import TableColumns, Task
 from kernelpath.kernels.feature import FeatureKernel
 from kernelpath.targets import Target
@@ -64,15 +64,25 @@ def compute(
     )
 
     bad = np.zeros(source.n_features, dtype=bool)
+    in_place = source.feature_major
+    lane = contractor.lane() if bandwidth == "std" and gamma is None else None
 
     def work(features: slice) -> int:
-        task = source.open(features, contractor.columns)
+        done = None
+        if lane is not None and in_place is not None:
+            statistics, forms, done = lane.run(in_place, features)
+            task = source.open(features, contractor.columns, statistics)
+        else:
+            task = source.open(features, contractor.columns)
         bad[features] = _unusable(task.statistics)
         if bad.any():  # only look for further bad columns
             return features.stop - features.start
         given = None if gamma is None else gamma[features]
         widths = _widths(task, contractor, bandwidth, given)
-        result.values[features], result.bounds[features] = contractor.align(task, widths)
+        values, bounds = contractor.align(task, widths, done)
+        if done is not None:
+            values[done], bounds[done] = ratios(forms[done])
+        result.values[features], result.bounds[features] = values, bounds
         result.constant[features] = widths.constant
         result.gamma[features] = widths.gamma
         return features.stop - features.start

@@ -85,8 +85,20 @@ class TableColumns(Protocol):
     def slices(self) -> Iterator[slice]:
         """Cut the features; large enough to hide the cost of a task, small enough to share."""
 
-    def open(self, features: slice, columns: NDArray[np.float64]) -> Task:
-        """Open a slice; ``columns`` is (n_columns, n_samples), sample weights first."""
+    @property
+    def feature_major(self) -> NDArray | None:
+        """The table as a float array (n_features, n_samples), if it is stored so."""
+
+    def open(
+        self,
+        features: slice,
+        columns: NDArray[np.float64],
+        statistics: ColumnStatistics | None = None,
+    ) -> Task:
+        """Open a slice; ``columns`` is (n_columns, n_samples), sample weights first.
+
+        ``statistics`` spares the first pass where they are known.
+        """
 
 
 @dataclass
@@ -202,9 +214,15 @@ class DenseColumns:
         for start in range(0, self.n_features, width):
             yield slice(start, min(start + width, self.n_features))
 
-    def open(self, features: slice, columns: NDArray[np.float64]) -> DenseTask:
-        """Run the first pass over the rows of some features."""
-        return DenseTask(self, features.start, self._statistics(features, columns[0]), columns)
+    def open(
+        self,
+        features: slice,
+        columns: NDArray[np.float64],
+        statistics: ColumnStatistics | None = None,
+    ) -> DenseTask:
+        """Run the first pass over the rows of some features, unless its result is given."""
+        statistics = statistics or self._statistics(features, columns[0])
+        return DenseTask(self, features.start, statistics, columns)
 
     def _statistics(self, features: slice, weights: NDArray[np.float64]) -> ColumnStatistics:
         """First pass over the rows of some features."""
@@ -249,6 +267,8 @@ class DenseColumns:
 class SparseColumns:
     """Columns of a SciPy sparse matrix, turned into distinct values with summed weights."""
 
+    feature_major = None
+
     def __init__(self, X: sp.spmatrix) -> None:
         self._X = sp.csc_matrix(X)
         if not self._X.has_canonical_format:
@@ -270,7 +290,12 @@ class SparseColumns:
                 yield slice(start, stop)
                 start = stop
 
-    def open(self, features: slice, columns: NDArray[np.float64]) -> SparseTask:
+    def open(
+        self,
+        features: slice,
+        columns: NDArray[np.float64],
+        statistics: ColumnStatistics | None = None,
+    ) -> SparseTask:
         """Merge equal values and take their statistics."""
         block = self._block(features, columns)
         statistics = ColumnStatistics(features.stop - features.start)
