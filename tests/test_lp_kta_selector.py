@@ -41,6 +41,8 @@ def expected_failures(estimator):
     ],
     expected_failed_checks=expected_failures,
 )
+@pytest.mark.filterwarnings("ignore:No feature exceeds the chance level:UserWarning")
+@pytest.mark.filterwarnings("ignore:No features were selected:UserWarning")
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
@@ -343,3 +345,23 @@ def test_constant_columns_are_reported_once_and_have_weight_zero():
 def test_only_constant_columns():
     with pytest.raises(kp.DataError, match="Every column is constant"):
         kp.LpKTASelector().fit(np.ones((20, 3)), np.arange(20) % 2)
+
+
+def test_noise_strength_selects_nothing_where_nothing_is_above_chance():
+    rng = np.random.default_rng(0)
+    noise, labels = rng.normal(size=(150, 500)), rng.integers(0, 2, 150)
+    with pytest.warns(UserWarning, match="none is selected"):
+        selector = kp.LpKTASelector(norm_strength="noise").fit(noise, labels)
+    assert selector.path_.n_selected[-1] == 0
+    assert selector.support_.sum() == 0
+
+
+def test_more_features_than_are_not_constant_keeps_all_of_those():
+    table = X.copy()
+    table[:, [0, 5]] = 1.0
+    with (
+        pytest.warns(UserWarning, match="are constant"),
+        pytest.warns(UserWarning, match="only 10 of 12 columns"),
+    ):
+        selector = kp.LpKTASelector(n_features_to_select=11).fit(table, Y)
+    assert selector.support_.sum() == 10

@@ -110,7 +110,6 @@ def test_copies_are_equal_and_frozen(twin):
         {"method": "other"},
         {"feature_names": list("abcde")},
         {"events": ()},
-        {"provenance": {}},
         {"extension": Ranking([0])},
         {"supports": np.ones((4, 5), bool)},
         {"weights": WEIGHTS / 2},
@@ -120,6 +119,10 @@ def test_different_paths_are_unequal(changes):
     assert make_path() == make_path()
     assert make_path(**changes) != make_path()
     assert make_path() != "path"
+
+
+def test_settings_that_change_nothing_keep_paths_equal():
+    assert make_path(provenance={"parameters": {"n_jobs": 2}}) == make_path(provenance={})
 
 
 def test_at_finds_the_size_and_breaks_ties_by_value():

@@ -64,6 +64,10 @@ def as_column_table(X: Any) -> ColumnTable:
     >>> table.categorical.tolist(), table.values[:, 1].tolist()
     ([False, True], [0.0, 1.0])
     """
+    if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
+        raise DataError("X is a masked array with missing values; fill them, as with X.filled().")
+    if hasattr(X, "collect") and not hasattr(X, "shape"):
+        raise DataError("X is a lazy table; call .collect() first.")
     if getattr(X, "ndim", 2) != 2:
         raise DataError(f"X must be two-dimensional (2D), got {X.ndim} dimensions.")
     if is_frame(X):
@@ -92,10 +96,10 @@ def _from_frame(frame: Any) -> ColumnTable:
             categorical |= where
         elif not (pd.api.types.is_numeric_dtype(dtype) or pd.api.types.is_bool_dtype(dtype)):
             other |= where
-    names = frame.columns.astype(str).to_numpy()
+    names = np.array([str(name) for name in frame.columns], dtype=object)
     if not frame.columns.is_unique:
-        twice = frame.columns[frame.columns.duplicated()].astype(str).unique().tolist()
-        raise DataError(f"Column names must differ; more than one is called {twice[0]!r}.")
+        twice = str(frame.columns[frame.columns.duplicated()][0])
+        raise DataError(f"Column names must differ; more than one is called {twice!r}.")
     table = ColumnTable(frame, names, categorical)
     if other.any():
         kind = str(dtypes[np.flatnonzero(other)[0]])
@@ -110,9 +114,22 @@ def _from_frame(frame: Any) -> ColumnTable:
     if not categorical.all():
         values[:, ~categorical] = _numeric(frame.loc[:, ~categorical])
     for column in np.flatnonzero(categorical):
+        if _holds_numbers(frame.iloc[:, column]):  # numbers stored as Python objects
+            values[:, column] = frame.iloc[:, column].to_numpy(dtype=np.float64, na_value=np.nan)
+            categorical[column] = False
+            continue
         codes, _ = pd.factorize(frame.iloc[:, column], sort=False)
         values[:, column] = np.where(codes < 0, np.nan, codes)
     return ColumnTable(values, names, categorical)
+
+
+def _holds_numbers(column: Any) -> bool:
+    import pandas as pd
+
+    if not pd.api.types.is_object_dtype(column.dtype):
+        return False
+    kinds = ("floating", "integer", "mixed-integer-float", "decimal", "boolean")
+    return pd.api.types.infer_dtype(column, skipna=True) in kinds
 
 
 def _numeric(frame: Any) -> NDArray:

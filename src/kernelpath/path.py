@@ -164,6 +164,15 @@ class FeaturePath(Frozen):
         self._set(n_selected=frozen_vector(np.diff(pattern.indptr), np.int64, "n_selected"))
         self._set(n_features=W.shape[1])
 
+    def __eq__(self, other: object) -> bool:
+        """Compare all but the provenance: settings such as ``n_jobs`` do not make another path."""
+        if type(other) is not type(self):
+            return NotImplemented
+        mine, theirs = self._arguments(), other._arguments()
+        return same_content(mine | {"provenance": {}}, theirs | {"provenance": {}})
+
+    __hash__ = None
+
     def _arguments(self) -> dict[str, Any]:
         """Arguments of the constructor that give this path again."""
         plain = ("method", "parameter_name", "parameters", "values", "kkt", "gaps", "events")
@@ -204,7 +213,10 @@ class FeaturePath(Frozen):
     def __getitem__(self, i: Any) -> Any:
         if isinstance(i, slice):
             return [self[j] for j in range(*i.indices(len(self)))]
-        i = range(len(self))[as_index(i)]
+        i = as_index(i)
+        if not -len(self) <= i < len(self):
+            raise IndexError(f"position {i} is outside a path of {len(self)} points")
+        i %= len(self)
         support, weights = self.supports[i], self._row(i)
         for fresh in (support, weights):
             fresh.setflags(write=False)  # handed over, so the point does not copy them

@@ -205,9 +205,10 @@ def _ending(path: Path) -> tuple[str, str]:
     if not path.exists():
         raise DataError("no such file: check the name and the folder")
     if path.is_dir():
-        if any(file.suffix.lower() in (".parquet", ".pq") for file in path.rglob("*")):
+        files = [file for file in path.rglob("*") if file.is_file() and file.name[0] not in "._"]
+        if files and all(file.suffix.lower() in (".parquet", ".pq") for file in files):
             return ".parquet", ""
-        raise DataError("is a directory without Parquet files: name a table file")
+        raise DataError("is a directory, and not one of Parquet files only: name a table file")
     before, last = ["", "", *(ending.lower() for ending in path.suffixes)][-2:]
     plain = last in (*_TEXT, *_SVM, *_ARROW, ".npz")
     codecs = _TEXT_CODECS if before in _TEXT else _SVM_CODECS if before in _SVM else ()

@@ -71,12 +71,35 @@ def test_hostile_names_in_refusals_and_notes(tmp_path, hostile, frame):
         broken = renamed.astype(object)
         broken.iloc[2] = bad
         file = save_csv(tmp_path, broken.assign(y=frame["outcome"]), "t.csv")
-        assert_refused(run("path", file, "-t", "y"), "columns", "hold")
+        assert_refused(run("path", file, "-t", "y"), "column", "hold")
     constant = renamed.assign(y=frame["outcome"], **{HOSTILE[0]: 1.0})
     result = done("path", save_csv(tmp_path, constant), "-t", "y")
     assert printable(result.stderr)
     assert "constant" in result.stderr
     assert_refused(run("path", tmp_path / "\x1b[31m\n.csv", "-t", "y"), "no such file")
+
+
+@pytest.mark.parametrize(("value", "hint"), [("?", "such as '?'"), ("1,5", "write a point")])
+def test_text_in_a_column_of_numbers_is_named(tmp_path, value, hint):
+    file = tmp_path / "t.csv"
+    rows = [f"{i * 0.37:.2f};{i % 3};{'ab'[i % 2]}" for i in range(20)]
+    rows[4] = f"{value};1;a"
+    file.write_text("\n".join(["dose;visits;y", *rows]) + "\n")
+    assert_refused(run("path", file, "-t", "y"), "'dose'", hint)
+    result = done("path", file, "-t", "y", "--kernel", "auto")
+    assert "used as categories" in result.stderr
+
+
+def test_numbers_keep_their_width_in_a_narrow_terminal(tmp_path, frame, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "50")
+    wide = frame.rename(columns=lambda name: name if name == "outcome" else name + "_" * 60)
+    out = done("path", save_csv(tmp_path, wide), "-t", "outcome").stdout
+    rows = [line.split() for line in out.splitlines() if line.strip()[:1].isdigit()][1:]
+    assert rows
+    for row in rows:
+        assert row[0].replace(",", "").isdigit()
+        float(row[1].rstrip("*"))
+        float(row[2])
 
 
 @pytest.mark.parametrize(

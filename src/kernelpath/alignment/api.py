@@ -42,7 +42,8 @@ def alignments(
     with :math:`K_i` the kernel matrix of feature ``i`` alone, :math:`H` the centring matrix and
     :math:`Y` the target: -1 and +1 for two classes, one indicator column per class for more,
     standardised to mean 0 and variance 1 for a continuous target.  A feature without any relation
-    to the target has an alignment near 1 (two classes), whatever its distribution.
+    to the target has an alignment near 1 for two balanced classes or a continuous target,
+    whatever its distribution, and less for unbalanced ones.
 
     Parameters
     ----------
@@ -134,6 +135,8 @@ def align_table(
     if n_samples < 2:
         raise DataError(f"At least 2 rows are needed, got n_samples = {n_samples}.")
     gamma_array = _check_gamma(gamma, n_features)
+    if y is None:
+        raise DataError("y is None; the alignments need a target.")
     y_length = np.shape(y)[0] if np.ndim(y) else 0
     if y_length != n_samples:
         raise DataError(f"X has {n_samples} rows, but y has {y_length} values.")
@@ -242,8 +245,11 @@ def without_weightless_rows(
 
 def _raise_non_finite(table: ColumnTable, columns: NDArray[np.intp]) -> None:
     label = table.label(np.sort(columns))
+    part = table.values[:, np.sort(columns)[:50]]
+    if np.all(np.isfinite(part.data if sp.issparse(part) else part)):
+        raise DataError(f"Input X has values beyond 1e140 in {label}; rescale them.") from None
     raise DataError(
-        f"Input X contains NaN, inf or values beyond 1e140 in {label}. Fill or drop them, "
+        f"Input X contains NaN or inf in {label}. Fill or drop them, "
         "for example with sklearn.impute.SimpleImputer."
     ) from None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -121,12 +122,14 @@ def path_rows(
 def print_path(rows: list[dict[str, Any]]) -> None:
     """Print the compact table of a path."""
     console = Console()
-    if not console.is_terminal:
+    if not console.is_terminal and "COLUMNS" not in os.environ:
         console = Console(width=WIDTH_OFF_TERMINAL)
     table = RichTable(box=None, pad_edge=False, header_style="bold")
-    for name in ("features", "p", "KKT", "gap"):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("heaviest features", overflow="ellipsis", no_wrap=True)
+    # Numbers keep their width in a narrow terminal; only the names are cut.
+    for name, width in (("features", 9), ("p", 7), ("KKT", 5), ("gap", 7)):
+        table.add_column(name, justify="right", no_wrap=True, min_width=width)
+    names_width = max(console.width - 38, 12)
+    table.add_column("heaviest features", overflow="ellipsis", no_wrap=True, max_width=names_width)
     beyond = [row["note"].startswith("beyond") for row in rows]
     for row, outside in zip(rows, beyond):
         table.add_row(

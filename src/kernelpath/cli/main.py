@@ -126,6 +126,7 @@ def path_command(
         Path,
         typer.Argument(
             metavar="DATA",
+            readable=False,  # what cannot be read is said in one line, with exit code 1
             show_default=False,
             help="CSV or TSV (also .gz), Parquet, Arrow/Feather, NPZ or svmlight file.",
         ),

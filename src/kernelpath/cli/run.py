@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from scipy import sparse
 
 from kernelpath.atomic import check_writable
@@ -87,6 +88,9 @@ def run_selector(
 def run_table(selector: LpKTASelector, table: Table, progress: Progress) -> Run:
     """Fit to a table from a file; what is wrong with it is said in words of the command line."""
     if table.text_columns and selector.kernel not in ("auto", "delta"):
+        spoilt = _spoilt_numbers(table)
+        if spoilt:
+            raise DataError(f"{table.source}: {spoilt}; correct the file or use --drop")
         raise DataError(
             f"{table.source}: {_columns(table.text_columns, 'text')}; add --kernel auto to use "
             "text as categories, leave columns out with --drop, or encode them as numbers"
@@ -102,7 +106,26 @@ def run_table(selector: LpKTASelector, table: Table, progress: Progress) -> Run:
             "remove those rows, or leave columns out with --drop"
         ) from None
     run.notes[:0] = list(table.notes)
+    spoilt = _spoilt_numbers(table)
+    if spoilt:
+        run.notes.append(f"{spoilt}; it was used as categories")
     return run
+
+
+def _spoilt_numbers(table: Table) -> str:
+    """Describe the first text column that is mostly numbers, or return ""."""
+    for name in table.text_columns:
+        text = table.X[name].dropna().astype(str)
+        comma = text.str.fullmatch(r"[+-]?\d+,\d+")
+        number = pd.to_numeric(text, errors="coerce").notna()
+        if (comma | number).mean() < 0.5:
+            continue
+        if comma.any():
+            value = text[comma].iloc[0]
+            return f"column {name!r} has numbers with a comma such as {value!r}; write a point"
+        value = text[~number].iloc[0]
+        return f"column {name!r} is mostly numbers but holds text such as {value[:40]!r}"
+    return ""
 
 
 def _columns(names: list[str], content: str, limit: int = 5) -> str:

@@ -60,20 +60,37 @@ class PathSelector(SelectorMixin, BaseEstimator):
         return table, column_or_1d(y, warn=True)
 
     def _choose_point(self, path: FeaturePath, n_features: Any) -> PathPoint:
-        """Return the point for ``n_features_to_select``: a count, a share, or None for the last."""
+        """Return the point for ``n_features_to_select``: a count, a share, or None for the end."""
+        usable = path.extension.n_usable if path.extension else path.n_features
         if n_features is None:
-            filled = np.flatnonzero(path.n_selected > 0)
-            return path[int(filled[-1]) if len(filled) else -1]
+            return self._sparsest_point(path)
         if isinstance(n_features, numbers.Integral) and not isinstance(n_features, bool):
-            return path.at(n_features=int(n_features))
+            count = int(n_features)
+            if not 0 <= count <= path.n_features:
+                raise DataError(
+                    "n_features_to_select must be an integer from 0 to "
+                    f"{path.n_features}, the number of columns, got {n_features}."
+                )
+            if count > usable:  # a column may be constant in one fold and not in another
+                warnings.warn(
+                    f"n_features_to_select={n_features}, but only {usable} of "
+                    f"{path.n_features} columns are not constant; all {usable} are kept.",
+                    UserWarning,
+                    stacklevel=3,
+                )
+            return path.at(n_features=min(count, usable))
         share = isinstance(n_features, numbers.Real) and not isinstance(n_features, bool)
         if share and 0 < float(n_features) <= 1:
-            usable = path.extension.n_usable if path.extension else path.n_features
             return path.at(n_features=max(1, round(float(n_features) * usable)))
         raise ValueError(
             "n_features_to_select must be None, a whole number, or a share in (0, 1], "
             f"got {n_features!r}"
         )
+
+    def _sparsest_point(self, path: FeaturePath) -> PathPoint:
+        """Return the last point that selects anything."""
+        filled = np.flatnonzero(path.n_selected > 0)
+        return path[int(filled[-1]) if len(filled) else -1]
 
     def _describe(self, table: ColumnTable, y: NDArray, **more: Any) -> dict[str, Any]:
         """Provenance of a path: settings, versions and the data it came from."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -17,6 +18,7 @@ from kernelpath.errors import DataError
 from kernelpath.estimators._base import PathSelector, report_constant
 from kernelpath.inputs import ColumnTable
 from kernelpath.kernels import FeatureKernel
+from kernelpath.path import FeaturePath, PathPoint
 from kernelpath.regularizers import Divergence, resolve_divergence
 from kernelpath.tracers.lp_kta_path import SOLVERS, grid, trace_path
 from kernelpath.tracers.p_norm import INVERSE_E, PNormProblem
@@ -45,7 +47,8 @@ class LpKTASelector(PathSelector):
     norm_strength : float, "auto" or "noise"
         :math:`\lambda_2`.  ``"auto"``: 0.1 of the largest alignment (the largest alignment
         itself when ``bregman_strength=0``).  ``"noise"``: the median over 5 label permutations
-        of the largest alignment, so that at ``p = 1`` only features above chance stay.
+        of the largest alignment.  At ``p = 1`` only features stay that exceed this chance level
+        of the *best* feature; in a table of pure noise that is none or one or two.
     divergence : {"euclidean", "kl"} or Divergence
         The Bregman divergence :math:`B_F`.
     reference : float or array of shape (n_features,), optional
@@ -63,7 +66,8 @@ class LpKTASelector(PathSelector):
         See :func:`kernelpath.alignments`.
     n_features_to_select : int, float or None
         Size that ``transform`` keeps: a count, a share of the usable features, or None for the
-        sparsest non-empty point of the path.
+        sparsest non-empty point of the path, which may still hold most features.  A count beyond
+        the columns that are not constant keeps all of those, with a warning.
     task : {"auto", "classification", "regression"}
     tol : float
         Error of the alignments, relative to the larger of 1 and the alignment.
@@ -195,6 +199,17 @@ class LpKTASelector(PathSelector):
         self.support_ = point.support
         self.weights_ = point.weights
         return self
+
+    def _sparsest_point(self, path: FeaturePath) -> PathPoint:
+        """Return the end of the path; with ``"noise"`` also if nothing is above chance there."""
+        if self.norm_strength != "noise" or path.n_selected[-1] > 0:
+            return super()._sparsest_point(path)
+        warnings.warn(
+            "No feature exceeds the chance level of norm_strength='noise'; none is selected.",
+            UserWarning,
+            stacklevel=3,
+        )
+        return path[-1]
 
     def _align(
         self,

@@ -171,8 +171,13 @@ def plot_path(path: FeaturePath, ax: Any = None, *, n_named: int = 8) -> Any:
     matplotlib Axes or ndarray of Axes
     """
     weights = WeightsDisplay.from_path(path, n_named=n_named)
+    if ax is not None and np.size(ax) == 1:
+        return weights.plot(np.ravel(ax)[0])
     if ax is not None:
-        return weights.plot(ax)
+        left, right = np.ravel(ax)
+        SizeDisplay.from_path(path).plot(left)
+        weights.plot(right)
+        return ax
     pyplot = _pyplot()
     figure, axes = pyplot.subplots(1, 2, figsize=(11, 4.2), width_ratios=(1, 1.35))
     SizeDisplay.from_path(path).plot(axes[0])
