@@ -66,7 +66,6 @@ def dorothea(report: Report) -> None:
         return
     X, y = shared
     columns = X.tocsc()
-    kp.LpKTASelector().set_params(n_jobs=1)
 
     def whole() -> object:
         import warnings
@@ -93,7 +92,7 @@ def two_threads(report: Report) -> None:
     X = rng.normal(size=(20_000, 2000)).T
     y = rng.integers(0, 2, 2000)
     best = {1: float("inf"), 2: float("inf")}
-    for _ in range(5):
+    for _ in range(20):  # the second core is free only now and then on a shared machine
         for threads in best:
             start = time.perf_counter()
             kp.alignments(X, y, n_jobs=threads)

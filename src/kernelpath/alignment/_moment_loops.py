@@ -16,24 +16,41 @@ BLOCK = 640  # rows whose Chebyshev polynomials stay in the first-level cache
 
 
 def whole_sweeps(degree):
-    """Round degrees up to what the loops compute in sweeps of four."""
-    return 2 + 4 * ((degree + 1) // 4)
+    """Round degrees up to what the loops compute: six at once, then sweeps of four."""
+    return 6 + 4 * (np.maximum(degree - 3, 0) // 4)
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _add_sums(x, center, scale, degree, two_u, prev, cur, out):
     """``out[k] += sum_j T_k((x_j - center) * scale)`` for one block of rows."""
     m = x.shape[0]
-    total = 0.0
+    s1 = 0.0
+    s2 = 0.0
+    s3 = 0.0
+    s4 = 0.0
+    s5 = 0.0
     for j in range(m):
         u = (x[j] - center) * scale
-        two_u[j] = 2.0 * u
-        prev[j] = 1.0
-        cur[j] = u
-        total += u
+        w = u + u
+        t2 = w * u - 1.0
+        t3 = w * t2 - u
+        t4 = w * t3 - t2
+        t5 = w * t4 - t3
+        two_u[j] = w
+        prev[j] = t4
+        cur[j] = t5
+        s1 += u
+        s2 += t2
+        s3 += t3
+        s4 += t4
+        s5 += t5
     out[0] += m
-    out[1] += total
-    k = 2
+    out[1] += s1
+    out[2] += s2
+    out[3] += s3
+    out[4] += s4
+    out[5] += s5
+    k = 6
     # Four degrees a sweep: three loads and two stores for eight operations.  A sweep for a single
     # degree costs nearly as much, so callers round degrees up (``whole_sweeps``).
     while k + 3 < degree:
@@ -58,15 +75,6 @@ def _add_sums(x, center, scale, degree, two_u, prev, cur, out):
         out[k + 2] += s2
         out[k + 3] += s3
         k += 4
-    while k < degree:
-        s0 = 0.0
-        for j in range(m):
-            t0 = two_u[j] * cur[j] - prev[j]
-            prev[j] = cur[j]
-            cur[j] = t0
-            s0 += t0
-        out[k] += s0
-        k += 1
 
 
 @njit(cache=True, nogil=True)
@@ -187,6 +195,7 @@ def quadratic_forms(sums, combine, table, even, odd, tail, corner, degree, mass,
     eps = 2.3e-16
     n_columns = combine.shape[0]
     half = np.empty(even.shape[1])
+    product = np.empty(even.shape[1])
     full = np.empty(sums.shape[2])
     for f in range(sums.shape[0]):
         t = table[f]
@@ -206,15 +215,17 @@ def quadratic_forms(sums, combine, table, even, odd, tail, corner, degree, mass,
             rounding = 0.0
             for parity in range(2):
                 size = (q - parity + 1) // 2
-                for a in range(size):
-                    half[a] = full[2 * a + parity]
+                width = (size + 3) // 4 * 4  # the tables are padded with zeros
                 block = even[t] if parity == 0 else odd[t]
+                product[:width] = 0.0
+                for a in range(size):  # by columns of the symmetric block: no horizontal sums
+                    half[a] = full[2 * a + parity]
+                    w = half[a]
+                    for b in range(width):
+                        product[b] += w * block[a, b]
                 for a in range(size):
-                    row = 0.0
-                    for b in range(size):
-                        row += block[a, b] * half[b]
-                    form += half[a] * row
-                    rounding += abs(row)
+                    form += half[a] * product[a]
+                    rounding += abs(product[a])
             dropped = 0.0
             for k in range(q):
                 dropped += tail[t, k] * abs(full[k])

@@ -83,8 +83,10 @@ class Contractor:
         self, task: Task, widths: Widths, skip: NDArray[np.bool_] | None = None
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Alignments and error bounds of the features of one task, but those to skip."""
-        job = _Job(task, widths)
         values, bounds = np.zeros(len(widths.gamma)), np.zeros(len(widths.gamma))
+        if skip is not None and skip.all():
+            return values, bounds
+        job = _Job(task, widths)
         plan = self._plan(job)
         if skip is not None:
             plan[skip] = NONE

@@ -125,7 +125,7 @@ def stack_tables(tables: list[ChebyshevTable]) -> TableStack:
     """Pad tables to a common size."""
     degree = np.array([table.degree for table in tables], dtype=np.int64)
     top = int(degree.max())
-    half = (top + 1) // 2
+    half = ((top + 1) // 2 + 3) // 4 * 4  # whole vectors
     even = np.zeros((len(tables), half, half))
     odd = np.zeros((len(tables), half, half))
     tail = np.zeros((len(tables), top))

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from kernelpath.alignment import _stats_loops
 from kernelpath.alignment.accumulators import ColumnStatistics
 
-ROW_CHUNK = 2048
-TILE_SIZE = 98304  # float64 values of a tile: stays in cache
-DENSE_TASK = (2 * TILE_SIZE, 16 * TILE_SIZE)  # values of a dense task, at least and at most
+ROW_CHUNK = 1024
+TILE_SIZE = 196608  # float64 values of a tile: stays in cache
+DENSE_TASK = (TILE_SIZE, 8 * TILE_SIZE)  # values of a dense task, at least and at most
 SPARSE_TASK = 400_000  # stored entries of a sparse task
 
 
@@ -210,7 +210,8 @@ class DenseColumns:
     def slices(self) -> Iterator[slice]:
         """Cut the features; the cut depends on the shape of the table only."""
         size = np.clip(self.n_samples * self.n_features // 16, *DENSE_TASK)
-        width = max(8, int(size // self.n_samples))
+        # A row-major table is read in stretches of at least 2 kB a row.
+        width = max(8 if self._by_feature else 256, int(size // self.n_samples))
         for start in range(0, self.n_features, width):
             yield slice(start, min(start + width, self.n_features))
 
