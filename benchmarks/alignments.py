@@ -87,11 +87,24 @@ def against_pairwise(report: Report) -> None:
     )  # fmt: skip
 
 
+def median_bandwidth(report: Report) -> None:
+    rng = np.random.default_rng(2)
+    X = np.asfortranarray(rng.normal(size=(2000, 1000)))
+    y = rng.integers(0, 2, 2000)
+    times = alternating(
+        {name: lambda name=name: kp.alignments(X, y, bandwidth=name) for name in ("std", "median")},
+        repeats=3,
+    )
+    ratio = times["median"] / times["std"]
+    report.add("n = 2,000, bandwidth median against std", f"{ratio:.0f}x the time", "no bar", None)
+
+
 def main() -> None:
     report = Report("alignments", "RBF alignments, one thread, tol 1e-8, bandwidth std")
     print(report.title)
     against_sum(report)
     against_pairwise(report)
+    median_bandwidth(report)
     report.save()
 
 

@@ -54,7 +54,7 @@ def alignments(
         ``"auto"``: delta for text and categorical columns of a dataframe, RBF for the others.
     bandwidth : {"std", "median"}
         Scale of a column: its population standard deviation, or the median distance of two rows
-        (exact; 40 to 70 times the time).  RBF takes ``gamma = 1 / (2 scale^2)``.
+        (exact, about a hundred times the time).  RBF takes ``gamma = 1 / (2 scale^2)``.
     gamma : float or array of shape (n_features,), optional
         Width parameters instead of ``bandwidth``.
     method : {"auto", "exact", "fast"}
