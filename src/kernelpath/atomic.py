@@ -13,7 +13,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import BinaryIO
 
 from kernelpath.errors import DataError
 
@@ -21,63 +21,47 @@ _FULL = {errno.ENOSPC, errno.EDQUOT}
 
 
 @contextmanager
-def atomic_write(path: str | os.PathLike[str], mode: str = "wb") -> Iterator[IO[Any]]:
-    r"""Open a temporary file that replaces `path` when the block ends without an exception.
+def replacing(target: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    r"""Open a temporary file that takes the place of `target` when the block ends well.
 
-    After any exception, a keyboard interrupt included, the temporary file is removed and `path`
+    After any exception, a keyboard interrupt included, the temporary file is removed and `target`
     is as it was before. A replaced file keeps its access rights, and a symbolic link its place.
 
     Parameters
     ----------
-    path : str or path
+    target : str or path
         File to write; its directory must exist (see `check_writable`).
-    mode : {"wb", "w"}
-        Bytes, or UTF-8 text whose line ends are written as given.
 
     Yields
     ------
     file object
-        Open for writing.
+        Open for writing and reading bytes.
 
     Examples
     --------
     >>> import pathlib, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = pathlib.Path(folder, "names.txt")
-    ...     with atomic_write(file, "w") as handle:
-    ...         _ = handle.write("alpha\n")
-    ...     file.read_text(), len(list(file.parent.iterdir()))
-    ('alpha\n', 1)
+    ...     with replacing(file) as handle:
+    ...         _ = handle.write(b"alpha\n")
+    ...     file.read_bytes(), len(list(file.parent.iterdir()))
+    (b'alpha\n', 1)
     """
-    if mode not in ("wb", "w"):
-        raise ValueError(f"mode must be 'wb' or 'w', not {mode!r}")
-    target = Path(os.path.realpath(path))
-    if target.is_dir():
-        raise DataError(f"{path}: is a directory; name a file to write")
+    target = Path(os.path.realpath(target))
     temporary = _temporary_name(target.parent)
-    text: dict[str, Any] = {} if mode == "wb" else {"encoding": "utf-8", "newline": ""}
     try:
         # "x" respects the umask, which tempfile does not: others may read the result.
-        handle = open(temporary, mode.replace("w", "x"), **text)  # noqa: SIM115
-    except OSError as error:
-        raise _refused(path, error) from error
-    written = False
-    try:
-        with handle:
+        with open(temporary, "x+b") as handle:
             yield handle
-            written = True
             handle.flush()
             # The content must be on disk before its name: a crash must not leave an empty file.
             os.fsync(handle.fileno())
-        with suppress(OSError):
+        if target.exists():
             shutil.copymode(target, temporary)
         os.replace(temporary, target)
-    except BaseException as error:
+    except BaseException:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
-        # Other errors of the caller's own block are the caller's.
-        if isinstance(error, OSError) and (written or error.errno in _FULL):
-            raise _refused(path, error) from error
         raise
     _sync_directory(target.parent)
 

@@ -12,15 +12,12 @@ import hashlib
 import io
 import json
 import os
-import secrets
 import shutil
 import stat
 import struct
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -28,6 +25,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from scipy import sparse
 
+from kernelpath.atomic import replacing
 from kernelpath.errors import PathFileError
 from kernelpath.path import EXTENSIONS, EventTable, FeaturePath
 
@@ -77,30 +75,12 @@ def save_path(path: FeaturePath, file: str | os.PathLike | BinaryIO) -> None:
             with open(target, "wb") as device:  # a pipe or device must not be replaced
                 save_path(path, device)
             return
-        with _replacing(target) as temporary:
+        with replacing(target) as temporary:
             _write(path, temporary)
     except OSError as error:
         if error.errno is None:
             raise OSError(f"cannot save the path to {str(file)!r}: {error}") from error
         raise OSError(error.errno, f"cannot save the path ({error.strerror})", str(file)) from error
-
-
-@contextmanager
-def _replacing(target: Path) -> Iterator[BinaryIO]:
-    """Give a temporary file in the same directory that takes the place of ``target`` at the end."""
-    name = target.parent / f".kernelpath-{secrets.token_hex(8)}.tmp"
-    try:
-        # "x" and not mkstemp: the mode of the file follows the umask, as for any other file.
-        with open(name, "x+b") as temporary:
-            yield temporary
-            temporary.flush()
-            os.fsync(temporary.fileno())
-        if target.exists():
-            shutil.copymode(target, name)
-        os.replace(name, target)
-    except BaseException:  # KeyboardInterrupt too: nothing half-written stays behind
-        name.unlink(missing_ok=True)
-        raise
 
 
 def _write(path: FeaturePath, file: Any) -> None:
