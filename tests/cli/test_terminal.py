@@ -90,6 +90,13 @@ def test_text_in_a_column_of_numbers_is_named(tmp_path, value, hint):
     assert "used as categories" in result.stderr
 
 
+def test_a_path_that_nobody_leaves_is_said_to_be_one(tmp_path):
+    file = tmp_path / "t.csv"
+    file.write_text("a,b,y\n" + "".join(f"{i},{i + i % 2},{int(i > 9)}\n" for i in range(20)))
+    assert "No feature leaves" in done("path", file, "-t", "y").stderr
+    assert "No feature leaves" not in done("path", file, "-t", "y", "-k", "1").stderr
+
+
 def test_numbers_keep_their_width_in_a_narrow_terminal(tmp_path, frame, monkeypatch):
     monkeypatch.setenv("COLUMNS", "50")
     wide = frame.rename(columns=lambda name: name if name == "outcome" else name + "_" * 60)

@@ -80,6 +80,8 @@ def run_selector(
         raise DataError(f"--n-features {size} is too many: only {usable} features can be selected")
     point = selector._choose_point(path, size)
     notes = [in_option_words(str(w.message)) for w in caught if issubclass(w.category, UserWarning)]
+    if size is None and 0 < path.n_selected[0] == path.n_selected[-1]:
+        notes.append("No feature leaves along the path; choose a size with --n-features.")
     if point.n_selected == 0:
         notes.append("No feature is selected anywhere: lower --norm-strength or give --n-features.")
     return Run(path, point, selector, time.perf_counter() - start, notes)
