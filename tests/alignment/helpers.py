@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-KERNELS = ("rbf", "linear", "polynomial", "laplace", "delta")
+from kernelpath.kernels import KERNELS as REGISTRY
+
+KERNELS = tuple(REGISTRY)
 TASKS = ("binary", "multiclass", "regression")
 
 
