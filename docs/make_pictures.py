@@ -4,22 +4,47 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pandas as pd
+from sklearn.datasets import load_breast_cancer
+from sklearn.model_selection import train_test_split
+
 import kernelpath as kp
+from kernelpath.report.accuracy import AccuracyDisplay, save_scores
 from kernelpath.report.displays import save_plot
 
 IMAGES = Path(__file__).parent / "images"
 
 
-def main() -> None:
+def demo_path() -> None:
     """Draw the path of the demo table."""
-    IMAGES.mkdir(exist_ok=True)
     data = kp.datasets.make_wide()
-    import pandas as pd
-
     frame = pd.DataFrame(data.X, columns=data.feature_names)
     path = kp.LpKTASelector().fit(frame, data.y).path_
     save_plot(path, IMAGES / "demo-path.png")
     print(f"wrote {IMAGES.name}/demo-path.png")
+
+
+def how_many_features() -> None:
+    """Draw the curve of the guide "How many features do I need?"."""
+    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    X_train, _, y_train, _ = train_test_split(X, y, test_size=0.3, stratify=y, random_state=0)
+    model = kp.PathCV(kp.LpKTASelector(), baselines=("f_test", "forest")).fit(X_train, y_train)
+    display = AccuracyDisplay.from_scores(
+        model.scores_,
+        chosen=model.operating_point_.n_features,
+        baselines=model.baseline_scores_,
+        n_columns=X.shape[1],
+        label="lp-kta",
+    )
+    save_scores(display, IMAGES / "how-many-features.png")
+    print(f"wrote {IMAGES.name}/how-many-features.png: {model.operating_point_}")
+
+
+def main() -> None:
+    """Draw all pictures."""
+    IMAGES.mkdir(exist_ok=True)
+    demo_path()
+    how_many_features()
 
 
 if __name__ == "__main__":

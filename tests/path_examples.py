@@ -10,7 +10,7 @@ import zipfile
 import numpy as np
 from scipy import sparse
 
-from kernelpath import path_file, provenance
+from kernelpath import archive, provenance
 from kernelpath.path import FeaturePath, PathEvent, PathPoint, load_path
 
 WEIGHTS = np.array(
@@ -104,7 +104,7 @@ def forge(content, change=lambda header: None, arrays=None, seal=True, **members
         with np.load(io.BytesIO(parts["arrays.npz"])) as npz:
             stored = dict(npz) | arrays
         buffer = io.BytesIO()
-        header["arrays"] = path_file._write_npz(stored, buffer)
+        header["arrays"] = archive._write_npz(stored, buffer)
         parts["arrays.npz"] = buffer.getvalue()
         digest = hashlib.sha256(buffer.getvalue()).hexdigest()
         header["arrays_npz"] = {"bytes": len(buffer.getvalue()), "sha256": digest}
@@ -119,5 +119,5 @@ def forge(content, change=lambda header: None, arrays=None, seal=True, **members
                 new.writestr(name, data)
         new.comment = b"0" * 64
     if seal:
-        path_file._seal(file)
+        archive._seal(file)
     return file.getvalue()

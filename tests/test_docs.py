@@ -27,17 +27,46 @@ def no_screen():
 
 def test_readme_example_runs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (block,) = python_blocks(ROOT / "README.md")
     names: dict = {}
-    exec(compile(block, "README.md", "exec"), names)
+    for block in python_blocks(ROOT / "README.md"):
+        # The whole curve, with two more rankings, takes minutes.
+        block = block.replace("cv=5", "cv=3, n_features=[1, 3, 5, 8]").replace(
+            'baselines=("f_test", "forest")', ""
+        )
+        exec(compile(block, "README.md", "exec"), names)
     assert names["X_small"].shape == (500, 12)
     assert len(names["path"].at(n_features=3).names) == 3
     assert names["kp"].load_path("path.kpath") == names["path"]
+    again = names["kp"].load_model("model.kpmodel")
+    assert again.operating_point_ == names["model"].operating_point_
 
 
 def test_own_divergence_of_the_guide_runs():
     (block,) = python_blocks(ROOT / "docs" / "guide" / "extend.md")
     exec(compile(block, "extend.md", "exec"), {"__name__": "guide"})
+
+
+@pytest.mark.slow
+def test_the_tutorial_runs_and_says_what_it_prints(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names: dict = {}
+    for block in python_blocks(ROOT / "docs" / "guide" / "how_many_features.md"):
+        code = compile(block.replace('baselines=("f_test", "forest")', ""), "guide", "exec")
+        exec(code, names)
+    model, page = names["model"], (ROOT / "docs" / "guide" / "how_many_features.md").read_text()
+    # Other versions of the libraries may move a prediction or two.
+    near = {"abs": 0.02}
+    shown = dict(re.findall(r"# (OperatingPoint|NestedScore)\(.*?accuracy (0\.\d+)", page))
+    assert float(shown["OperatingPoint"]) == pytest.approx(model.operating_point_.score, **near)
+    assert float(shown["NestedScore"]) == pytest.approx(names["honest"].nested_score_.mean, **near)
+    for rule, options in {
+        "best": {},
+        "tolerance": {"tolerance": 0.02},
+        "budget": {"budget": 5},
+    }.items():
+        (score,) = re.findall(rf'\| `"{rule}"` .*features, (0\.\d+)', page)
+        assert float(score) == pytest.approx(model.choose(rule, **options).score, **near)
+    assert (names["again"].predict(names["X_test"]) == model.predict(names["X_test"])).all()
 
 
 @pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.stem)

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from kernelpath import archive, path_file
 from kernelpath import path as path_module
-from kernelpath import path_file
 from kernelpath.errors import PathFileError
 from kernelpath.path import load_path, register_extension
 from path_examples import forge, from_bytes, random_path, to_bytes
@@ -120,7 +120,8 @@ def test_interrupted_write_leaves_the_old_file_and_nothing_else(
             args[1].write(b"half an archive")
         raise error
 
-    monkeypatch.setattr(os if stage in ("fsync", "replace") else path_file, stage, interrupt)
+    owner = {"_path_arrays": path_file, "fsync": os, "replace": os}.get(stage, archive)
+    monkeypatch.setattr(owner, stage, interrupt)
     with pytest.raises(type(error)) as caught:
         random_path(seed=1).save(file)
     monkeypatch.undo()
@@ -132,15 +133,16 @@ def test_interrupted_write_leaves_the_old_file_and_nothing_else(
 
 
 def test_a_disk_that_fills_up_at_any_write(content):
-    path = from_bytes(content)
+    parts = path_file._parts(from_bytes(content))
     counter = Failing(10**6, None)
-    path_file._write(path, counter)
+    archive._write(archive.PATH, counter, *parts)
     assert counter.getvalue() == content
     n_writes = 10**6 - counter.countdown
     assert n_writes > 50
     for countdown in range(n_writes):
+        failing = Failing(countdown, OSError(errno.ENOSPC, "disk full"))
         with pytest.raises(OSError, match="disk full"):
-            path_file._write(path, Failing(countdown, OSError(errno.ENOSPC, "disk full")))
+            archive._write(archive.PATH, failing, *parts)
 
 
 def test_devices_are_written_to_and_not_replaced():

@@ -9,7 +9,7 @@ import zipfile
 import numpy as np
 import pytest
 
-from kernelpath import path_file
+from kernelpath import archive
 from kernelpath.errors import PathFileError
 from kernelpath.path import load_path
 from path_examples import forge, from_bytes, random_path, to_bytes
@@ -164,7 +164,7 @@ def test_pickled_objects_are_neither_written_nor_read(content):
     npy = io.BytesIO()
     np.save(npy, np.array([print]), allow_pickle=True)
     with pytest.raises(ValueError, match="never written"):
-        path_file._parse_npy(npy.getvalue())
+        archive._parse_npy(npy.getvalue())
 
 
 def test_a_bomb_is_refused_before_it_is_unpacked(content, monkeypatch):
@@ -182,6 +182,6 @@ def test_a_bomb_is_refused_before_it_is_unpacked(content, monkeypatch):
     with zipfile.ZipFile(outer, "w", zipfile.ZIP_DEFLATED) as new:
         new.writestr("path.json", b" " * 10**7)
         new.comment = b"0" * 64
-    path_file._seal(outer)
+    archive._seal(outer)
     with pytest.raises(PathFileError, match="compressed"):
         from_bytes(outer.getvalue())

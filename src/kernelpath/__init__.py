@@ -17,12 +17,21 @@ from kernelpath._version import __version__
 if TYPE_CHECKING:
     from kernelpath import datasets
     from kernelpath.alignment import alignments
+    from kernelpath.combine import combined_kernels
     from kernelpath.errors import DataError, KernelPathError, PathFileError
     from kernelpath.estimators.lp_kta import LpKTASelector
+    from kernelpath.estimators.path_cv import PathCV
+    from kernelpath.estimators.path_cv_file import load_model
     from kernelpath.kernels import RBF, Delta, FeatureKernel, Laplace, Linear, Polynomial
+    from kernelpath.nested import NestedScore
+    from kernelpath.operating_point import OperatingPoint
     from kernelpath.path import FeaturePath, PathEvent, PathPoint
     from kernelpath.path_file import load_path
+    from kernelpath.predictors.joint_rbf import JointRBFSVM
+    from kernelpath.predictors.weighted_kernel import WeightedKernelSVM
     from kernelpath.regularizers import GeneralizedKL, SquaredEuclidean
+    from kernelpath.scoring import PathScores
+    from kernelpath.stability import Stability
 
 # Public name -> module that defines it.  Importing the package loads none of them.
 _HOME = {
@@ -30,7 +39,16 @@ _HOME = {
     "DataError": "kernelpath.errors",
     "KernelPathError": "kernelpath.errors",
     "PathFileError": "kernelpath.errors",
+    "combined_kernels": "kernelpath.combine",
     "LpKTASelector": "kernelpath.estimators.lp_kta",
+    "PathCV": "kernelpath.estimators.path_cv",
+    "load_model": "kernelpath.estimators.path_cv_file",
+    "NestedScore": "kernelpath.nested",
+    "OperatingPoint": "kernelpath.operating_point",
+    "JointRBFSVM": "kernelpath.predictors.joint_rbf",
+    "WeightedKernelSVM": "kernelpath.predictors.weighted_kernel",
+    "PathScores": "kernelpath.scoring",
+    "Stability": "kernelpath.stability",
     "RBF": "kernelpath.kernels",
     "Delta": "kernelpath.kernels",
     "FeatureKernel": "kernelpath.kernels",
@@ -53,18 +71,27 @@ __all__ = [
     "FeatureKernel",
     "FeaturePath",
     "GeneralizedKL",
+    "JointRBFSVM",
     "KernelPathError",
     "Laplace",
     "Linear",
     "LpKTASelector",
+    "NestedScore",
+    "OperatingPoint",
+    "PathCV",
     "PathEvent",
     "PathFileError",
     "PathPoint",
+    "PathScores",
     "Polynomial",
     "SquaredEuclidean",
+    "Stability",
+    "WeightedKernelSVM",
     "__version__",
     "alignments",
+    "combined_kernels",
     "datasets",
+    "load_model",
     "load_path",
 ]
 

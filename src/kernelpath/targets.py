@@ -93,7 +93,7 @@ def encode_target(
     >>> encode_target(["a", "b", "b", "b"]).columns[:, 1]
     array([-1.5,  0.5,  0.5,  0.5])
     """
-    y = _as_vector(y)
+    y = as_vector(y)
     task = infer_task(y, task)
     n = len(y)
     weights = np.ones(n) if sample_weight is None else check_sample_weight(sample_weight, n)
@@ -139,7 +139,8 @@ def check_sample_weight(sample_weight: ArrayLike, n_samples: int) -> NDArray[np.
     return weights
 
 
-def _as_vector(y: ArrayLike) -> NDArray:
+def as_vector(y: ArrayLike) -> NDArray:
+    """Return the target as one vector of numbers or text, or say what is wrong with it."""
     y = np.asarray(y)
     if y.ndim == 2 and y.shape[1] == 1:
         y = y[:, 0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Callable
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -128,7 +129,7 @@ def align_table(
 ) -> tuple[AlignmentResult, Target]:
     """Like :func:`alignments`, with error bounds, constant columns and the encoded target."""
     _check_options(bandwidth, method, tol)
-    kernels = _kernel_per_column(kernel, table)
+    kernels = kernel_per_column(kernel, table)
     n_samples, n_features = table.shape
     if n_features == 0:
         raise DataError("X has no columns: 0 features.")
@@ -208,7 +209,7 @@ def _check_gamma(gamma: ArrayLike | None, n_features: int) -> NDArray[np.float64
     return np.broadcast_to(values, (n_features,)).astype(np.float64)
 
 
-def _kernel_per_column(
+def kernel_per_column(
     kernel: str | FeatureKernel, table: ColumnTable
 ) -> list[tuple[FeatureKernel, NDArray[np.intp]]]:
     """Which kernel serves which columns."""
@@ -257,15 +258,8 @@ def _raise_non_finite(table: ColumnTable, columns: NDArray[np.intp]) -> None:
 def _assemble(
     parts: list[tuple[NDArray[np.intp], AlignmentResult]], n_features: int
 ) -> AlignmentResult:
-    whole = AlignmentResult(
-        np.zeros(n_features),
-        np.zeros(n_features),
-        np.zeros(n_features, dtype=bool),
-        np.zeros(n_features),
-    )
+    whole = AlignmentResult.empty(n_features)
     for where, part in parts:
-        whole.values[where] = part.values
-        whole.bounds[where] = part.bounds
-        whole.constant[where] = part.constant
-        whole.gamma[where] = part.gamma
+        for field in fields(AlignmentResult):
+            getattr(whole, field.name)[where] = getattr(part, field.name)
     return whole

@@ -81,11 +81,11 @@ class Contractor:
 
     def align(
         self, task: Task, widths: Widths, skip: NDArray[np.bool_] | None = None
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Alignments and error bounds of the features of one task, but those to skip."""
-        values, bounds = np.zeros(len(widths.gamma)), np.zeros(len(widths.gamma))
+    ) -> NDArray[np.float64]:
+        """Alignments, error bounds and traces of the features of a task, but those to skip."""
+        answers = np.zeros((3, len(widths.gamma)))
         if skip is not None and skip.all():
-            return values, bounds
+            return answers
         job = _Job(task, widths)
         plan = self._plan(job)
         if skip is not None:
@@ -93,8 +93,8 @@ class Contractor:
         for algorithm in (TWO_VALUED, PAIRWISE, CHEBYSHEV, FOURIER, SORTED):
             which = np.flatnonzero(plan == algorithm)
             if len(which):
-                values[which], bounds[which] = self._certified(job, algorithm, which)
-        return values, bounds
+                answers[:, which] = self._certified(job, algorithm, which)
+        return answers
 
     def _plan(self, job: _Job) -> NDArray[np.int64]:
         n_points = job.task.n_points
@@ -112,37 +112,42 @@ class Contractor:
         plan[job.widths.constant | (n_points < 2)] = NONE
         return plan
 
-    def _certified(
-        self, job: _Job, algorithm: int, which: NDArray[np.intp]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _certified(self, job: _Job, algorithm: int, which: NDArray[np.intp]) -> NDArray[np.float64]:
         """Evaluate; where the bound fails, evaluate more finely; at last pair by pair."""
-        values, bounds = self._evaluate(job, algorithm, which, finer=False)
+        answers = self._evaluate(job, algorithm, which, finer=False)
+        values, bounds, _ = answers
         for finer in (True, False):
             allowed = self.tol * np.maximum(values, 1.0)
             redo = np.flatnonzero(~(bounds <= allowed))
             if len(redo) == 0:
                 break
-            again, bound = self._evaluate(job, algorithm, which[redo], finer=finer)
+            again, bound, traces = self._evaluate(job, algorithm, which[redo], finer=finer)
             if finer:  # an independent second evaluation that agrees is evidence as well
                 difference = np.abs(again - values[redo])
                 agrees = difference <= AGREEMENT * self.tol * np.maximum(again, 1.0)
                 # ... unless the finer evaluation was the same one.
                 agrees &= bound < bounds[redo]
                 bound = np.where(agrees, np.minimum(bound, self.tol), bound)
-            values[redo], bounds[redo] = again, bound
+            answers[:, redo] = again, bound, traces
             algorithm = PAIRWISE
-        return values, bounds
+        return answers
 
     def _evaluate(
         self, job: _Job, algorithm: int, which: NDArray[np.intp], finer: bool
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    ) -> NDArray[np.float64]:
+        """Alignments, error bounds and traces."""
         if algorithm == CHEBYSHEV:
             forms = self._chebyshev(job, which, finer)
         else:
             forms = np.vstack(
                 [self._points(job, algorithm, part, finer) for part in job.task.parts(which)]
             )
-        return ratios(forms)
+        answers = ratios(forms)
+        if algorithm == TWO_VALUED:  # its forms leave out a common factor, the squared distance
+            gap = job.task.statistics.hi[which] - job.task.statistics.lo[which]
+            scaled = np.sqrt(job.widths.gamma[which]) * gap  # planned for RBF only
+            answers[2] *= 2.0 * self.kernel.half_squared_distance(scaled, 0.0, 1.0)
+        return answers
 
     # -- algorithms ---------------------------------------------------------------------------
 
@@ -239,14 +244,13 @@ class Contractor:
         return np.concatenate(scales)
 
 
-def ratios(
-    forms: NDArray[np.float64],
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Alignments and bounds from numerator, trace and bound."""
+def ratios(forms: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Alignments, bounds and traces from numerator, trace and bound."""
     numerator, trace, bound = forms.T
     with np.errstate(divide="ignore", invalid="ignore"):
         values = np.where(trace > 0, np.maximum(numerator, 0.0) / trace, 0.0)
-    return values, np.where(trace > 0, bound, np.where(numerator == 0, 0.0, np.inf))
+    bounds = np.where(trace > 0, bound, np.where(numerator == 0, 0.0, np.inf))
+    return np.stack([values, bounds, np.maximum(trace, 0.0)])
 
 
 @dataclass(frozen=True)

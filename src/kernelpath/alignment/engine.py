@@ -34,12 +34,24 @@ class NonFiniteColumns(ValueError):
 
 @dataclass(frozen=True)
 class AlignmentResult:
-    """Alignments with the bound on their error, and the columns that carry no information."""
+    """Alignments with the bound on their error, and the columns that carry no information.
+
+    ``traces`` holds the denominators ``sum_i w_i (H K H)_ii`` (0 for constant columns) and
+    ``center`` the weighted means of the columns.
+    """
 
     values: NDArray[np.float64]
     bounds: NDArray[np.float64]
     constant: NDArray[np.bool_]
     gamma: NDArray[np.float64]
+    traces: NDArray[np.float64]
+    center: NDArray[np.float64]
+
+    @classmethod
+    def empty(cls, n_features: int) -> AlignmentResult:
+        """Zeros, to be filled part by part."""
+        values, bounds, gamma, traces, center = np.zeros((5, n_features))
+        return cls(values, bounds, np.zeros(n_features, dtype=bool), gamma, traces, center)
 
 
 def compute(
@@ -56,13 +68,7 @@ def compute(
 ) -> AlignmentResult:
     """Alignment of every feature of ``source`` with ``target``."""
     contractor = Contractor(target, kernel, method, tol)
-    result = AlignmentResult(
-        np.zeros(source.n_features),
-        np.zeros(source.n_features),
-        np.zeros(source.n_features, dtype=bool),
-        np.zeros(source.n_features),
-    )
-
+    result = AlignmentResult.empty(source.n_features)
     bad = np.zeros(source.n_features, dtype=bool)
     in_place = source.feature_major
     lane = contractor.lane() if bandwidth == "std" and gamma is None else None
@@ -79,12 +85,13 @@ def compute(
             return features.stop - features.start
         given = None if gamma is None else gamma[features]
         widths = _widths(task, contractor, bandwidth, given)
-        values, bounds = contractor.align(task, widths, done)
+        answers = contractor.align(task, widths, done)
         if done is not None:
-            values[done], bounds[done] = ratios(forms[done])
-        result.values[features], result.bounds[features] = values, bounds
+            answers[:, done] = ratios(forms[done])
+        result.values[features], result.bounds[features], result.traces[features] = answers
         result.constant[features] = widths.constant
         result.gamma[features] = widths.gamma
+        result.center[features] = task.statistics.mean
         return features.stop - features.start
 
     _run(work, list(source.slices()), effective_n_jobs(n_jobs), source.n_features, progress)

@@ -1,0 +1,110 @@
+"""The public door to the combined kernels of a path."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from kernelpath.combine.bank import Combined, KernelBank
+from kernelpath.combine.columns import take_columns
+from kernelpath.encoding import TableEncoder
+from kernelpath.errors import DataError
+from kernelpath.inputs import ColumnTable
+from kernelpath.kernels.feature import FeatureKernel
+from kernelpath.path import FeaturePath
+
+
+def combined_kernels(
+    path: FeaturePath,
+    X: Any,
+    y: ArrayLike | None = None,
+    X_new: Any | None = None,
+    *,
+    kernel: str | FeatureKernel = "rbf",
+    bandwidth: str = "std",
+    gamma: ArrayLike | None = None,
+    positions: ArrayLike | None = None,
+    memory_limit: int | None = None,
+    sample_weight: ArrayLike | None = None,
+) -> Iterator[Combined]:
+    r"""Kernel matrices of the points of a path, for a kernel method of your choice.
+
+    .. math:: K(w) = \sum_i w_i \frac{H K_i H}{\operatorname{tr}(H K_i H)}
+
+    with :math:`w` the weights of a point, :math:`K_i` the kernel matrix of feature ``i`` alone and
+    :math:`H` the centring matrix.  New rows are centred with the means of the training rows.
+
+    Parameters
+    ----------
+    path : FeaturePath
+    X : array, sparse matrix or dataframe of shape (n_samples, n_features)
+        Training rows, with the columns of the path.
+    y : array of shape (n_samples,), optional
+        Not needed: the kernels do not depend on the target.
+    X_new : like ``X``, optional
+        Further rows.
+    kernel, bandwidth, gamma :
+        As the path was computed; see :func:`kernelpath.alignments`.
+    positions : int or array of int, optional
+        Positions in the path; all of them if not given.
+    memory_limit : int, optional
+        Bytes for the points that are computed together, 1 GiB if not given.  Dense base kernels
+        are evaluated once per group of points.
+    sample_weight : array of shape (n_samples,), optional
+        Weights of the rows in traces and means; whole numbers mean repeated rows.
+
+    Yields
+    ------
+    Combined
+        ``train`` of shape (n_samples, n_samples) with trace ``sum(w)``, and ``new`` of shape
+        (n_new, n_samples) or None.  The arrays are yours to keep and to change.
+
+    See Also
+    --------
+    kernelpath.alignments : how the path weighs one feature.
+
+    Notes
+    -----
+    Only columns with a weight are read.  A dense column costs one exponential per pair of rows
+    for all points together, and one multiplication per pair and point; a column of a sparse
+    matrix costs one addition per pair of non-zeros and point.
+
+    Examples
+    --------
+    >>> import kernelpath as kp
+    >>> from kernelpath.combine import combined_kernels
+    >>> from sklearn.svm import SVC
+    >>> data = kp.datasets.make_ring(n_samples=300, n_features=20, random_state=0)
+    >>> X, y, X_new, y_new = data.X[:200], data.y[:200], data.X[200:], data.y[200:]
+    >>> path = kp.LpKTASelector().fit(X, y).path_
+    >>> (last,) = combined_kernels(path, X, X_new=X_new, positions=-1)
+    >>> model = SVC(kernel="precomputed", C=100.0).fit(last.train, y)
+    >>> model.score(last.new, y_new) > 0.9
+    True
+    """
+    encoder, table = TableEncoder.fit(X)
+    if table.shape[1] != path.n_features:
+        raise DataError(f"X has {table.shape[1]} columns, but the path {path.n_features}.")
+    weights = path.weights
+    if positions is not None:
+        weights = weights[np.atleast_1d(np.arange(len(path))[np.asarray(positions)])]
+    new = None if X_new is None else encoder.encode(X_new)
+    used = np.unique(weights.indices[weights.data != 0])
+    if len(used) == 0:  # a bank needs a column, be it without weight
+        used = np.zeros(1, dtype=np.intp)
+    if gamma is not None and np.ndim(gamma) == 1:
+        gamma = np.asarray(gamma)[used]
+    part = ColumnTable(
+        take_columns(table.values, used),
+        None if table.names is None else table.names[used],
+        table.categorical[used],
+    )
+    bank = KernelBank.fit(
+        part, y, kernel=kernel, bandwidth=bandwidth, gamma=gamma, sample_weight=sample_weight
+    )
+    if new is not None:
+        new = take_columns(new, used)
+    return bank.combine(weights[:, used], new, memory_limit=memory_limit)

@@ -1,0 +1,141 @@
+"""Dense columns: every base kernel is evaluated once per pair of rows, for all points at once.
+
+A tile is a rectangle of pairs.  The distances of a block of features fill a buffer that stays in
+cache, and one matrix product adds them to all points at which the block has a weight.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg.blas import dgemm, dgemv
+
+from kernelpath.combine import _distance_loops
+from kernelpath.combine.columns import DenseColumns
+
+TILE_ROWS, TILE_COLUMNS, FEATURES = 8, 128, 128
+FEW_POINTS = 4  # up to which matrix-vector products are faster
+
+
+def lower_tiles(n_train: int, n_rows: int, only_new: bool = False) -> NDArray[np.int64]:
+    """Tiles of the lower triangle and of the new rows: rows, columns, and pairs before each.
+
+    Examples
+    --------
+    >>> lower_tiles(3, 4).tolist()
+    [[0, 3, 0, 3, 0], [3, 4, 0, 3, 9]]
+    """
+    tiles, before = [], 0
+    old = [] if only_new else range(0, n_train, TILE_ROWS)
+    for row in [*old, *range(n_train, n_rows, TILE_ROWS)]:
+        last = min(row + TILE_ROWS, n_train if row < n_train else n_rows)
+        width = min(last, n_train)
+        for column in range(0, width, TILE_COLUMNS):
+            end = min(column + TILE_COLUMNS, width)
+            tiles.append((row, last, column, end, before))
+            before += (last - row) * (end - column)
+    return np.array(tiles, dtype=np.int64).reshape(-1, 5)
+
+
+class Tiles:
+    """The weighted sums of dense columns at several points.
+
+    Parameters
+    ----------
+    columns : DenseColumns
+    weights : ndarray of shape (n_points, n_columns)
+        What multiplies ``-d``.
+    only_new : bool
+        Leave out the pairs of training rows.
+    store : ndarray, optional
+        Memory to use: ``n_points * n_pairs`` numbers or more.
+    """
+
+    def __init__(
+        self,
+        columns: DenseColumns,
+        weights: NDArray[np.float64],
+        only_new: bool = False,
+        store: NDArray[np.float64] | None = None,
+    ) -> None:
+        self._columns = columns
+        self._weights = weights
+        self._tiles = lower_tiles(columns.n_train, columns.values.shape[1], only_new)
+        self._n_points = len(weights)
+        size = self._n_points * n_pairs(self._tiles)
+        self._store = np.empty(size) if store is None else store[:size]
+        self._fill(np.flatnonzero(weights.any(axis=0)))
+
+    def _fill(self, used: NDArray[np.intp]) -> None:
+        held = self._weights[:, used] != 0
+        first, last = held.argmax(axis=0), self._n_points - held[::-1].argmax(axis=0)
+        # Along a path features leave (or enter) one by one: in this order a block of features
+        # has weights at few points beyond those at which each of them has.
+        order = np.lexsort((last, first))
+        used, first, last = used[order], first[order], last[order]
+        columns = self._columns.take(used)
+        kernels = columns.kernels
+        blocks = []
+        for start in range(0, len(used), FEATURES):
+            stop = min(start + FEATURES, len(used))
+            points = slice(int(first[start:stop].min()), int(last[start:stop].max()))
+            part = np.ascontiguousarray(-self._weights[points, used[start:stop]])
+            blocks.append((start, stop, points, part))
+        buffer = np.empty(FEATURES * TILE_ROWS * TILE_COLUMNS)
+        for row, last_row, column, end, before in self._tiles.tolist():
+            size = (last_row - row) * (end - column)
+            offset = before * self._n_points
+            out = self._store[offset : offset + self._n_points * size].reshape(-1, size)
+            out[:] = 0.0  # now, while it enters the cache
+            for start, stop, points, part in blocks:
+                tile = buffer[: (stop - start) * size].reshape(-1, size)
+                _distance_loops.distances(
+                    columns.values, start, stop, kernels.codes, kernels.gamma, kernels.factors,
+                    (row, last_row), (column, end), tile,
+                )  # fmt: skip
+                _accumulate(part, tile, out[points])
+
+    def add(self, point: int, train: NDArray[np.float64], new: NDArray[np.float64]) -> None:
+        """Add a point to the lower triangle of ``train`` and to ``new``."""
+        _distance_loops.place_tiles(
+            self._store, point, self._n_points, self._tiles, self._columns.n_train, train, new
+        )
+
+    def shift(self, point: int) -> NDArray[np.float64] | None:
+        """What turns the sum into the form of the table, if that is another one."""
+        which = np.flatnonzero(self._columns.shifted & (self._weights[point] > 0))
+        if len(which) == 0:
+            return None
+        return self._weights[point, which] @ shift_to_zero(self._columns.take(which))
+
+
+def n_pairs(tiles: NDArray[np.int64]) -> int:
+    """Pairs of rows in all tiles."""
+    if len(tiles) == 0:
+        return 0
+    row, last, column, end, before = tiles[-1].tolist()
+    return before + (last - row) * (end - column)
+
+
+def _accumulate(
+    weights: NDArray[np.float64], tile: NDArray[np.float64], out: NDArray[np.float64]
+) -> None:
+    """``out += weights @ tile`` in place; all are C-contiguous, which BLAS sees as transposed."""
+    if len(weights) <= FEW_POINTS:
+        for row, target in zip(weights, out):
+            dgemv(1.0, tile.T, row, 1.0, target, overwrite_y=1)
+    else:
+        dgemm(1.0, tile.T, weights.T, 1.0, out.T, overwrite_c=1)
+
+
+def shift_to_zero(columns: DenseColumns) -> NDArray[np.float64]:
+    """``f`` that makes ``-d(x, z) + f(x) + f(z)`` vanish at 0, (n_columns, n_rows)."""
+    kernels = columns.kernels
+    n_columns, n_rows = columns.values.shape
+    values = np.concatenate([columns.values, kernels.zero[:, None]], axis=1)
+    d = np.empty((n_columns, n_rows + 1))
+    _distance_loops.distances(
+        values, 0, n_columns, kernels.codes, kernels.gamma, kernels.factors,
+        (n_rows, n_rows + 1), (0, n_rows + 1), d,
+    )  # fmt: skip
+    return d[:, :-1] - 0.5 * d[:, -1:]

@@ -1,0 +1,98 @@
+"""What PathCV tells scikit-learn about itself: its task, and who may get metadata."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sklearn.utils import ClassifierTags, RegressorTags
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
+
+from kernelpath.estimators import _path_cv_setup as setup_checks
+from kernelpath.estimators.lp_kta import LpKTASelector
+
+if TYPE_CHECKING:
+    from kernelpath.estimators.path_cv import PathCV
+
+
+def gives(method: str) -> Any:
+    """Whether the model, or before fit the predictor, has a method."""
+
+    def check(self: PathCV) -> bool:
+        model = getattr(self, "model_", None)
+        if model is not None:
+            given = model.has_proba if method == "predict_proba" else model.has_decision
+            return given and self.task_ == "classification"
+        if setup_checks.is_own(self.predictor):
+            return method == "decision_function" or bool(self.probability)
+        return hasattr(self.predictor, method)
+
+    return check
+
+
+def with_task_tags(tags: Any, kind: str, predictor: Any) -> Any:
+    """Say whether this is a classifier or a regressor, and whether sparse tables will do."""
+    own = setup_checks.is_own(predictor)
+    tags.input_tags.sparse = own or predictor.__sklearn_tags__().input_tags.sparse
+    tags.target_tags.required = True
+    if kind == "auto" and not setup_checks.is_own(predictor):
+        known = {"classifier": "classification", "regressor": "regression"}
+        kind = known.get(predictor.__sklearn_tags__().estimator_type, "auto")
+    if kind == "classification":
+        tags.estimator_type, tags.classifier_tags = "classifier", ClassifierTags()
+    elif kind == "regression":
+        tags.estimator_type, tags.regressor_tags = "regressor", RegressorTags()
+    return tags
+
+
+def metadata_router(model: PathCV) -> MetadataRouter:
+    """Who may get metadata in ``fit``."""
+    router = MetadataRouter(owner=type(model).__name__)
+    to_fit = MethodMapping().add(caller="fit", callee="fit")
+    if hasattr(model.selector, "fit"):
+        router.add(selector=model.selector, method_mapping=to_fit)
+    elif model.selector is None:
+        router.add(selector=LpKTASelector(), method_mapping=to_fit)
+    if not setup_checks.is_own(model.predictor):
+        router.add(predictor=model.predictor, method_mapping=to_fit)
+    if hasattr(model.cv, "split"):
+        to_split = MethodMapping().add(caller="fit", callee="split")
+        router.add(splitter=model.cv, method_mapping=to_split)
+    if model.scoring is None:  # the user cannot have said what the default takes
+        return router
+    scorer, _ = setup_checks.resolve_scorer(model.scoring, "classification")
+    to_score = MethodMapping().add(caller="fit", callee="score").add(caller="score", callee="score")
+    router.add(scorer=scorer, method_mapping=to_score)
+    return router
+
+
+def route(
+    model: PathCV, groups: Any, sample_weight: Any, params: dict[str, Any]
+) -> dict[str, dict[str, Any]]:
+    """Metadata per step; empty unless scikit-learn's routing is on."""
+    from sklearn import get_config
+
+    if not get_config().get("enable_metadata_routing"):
+        if params:
+            raise TypeError(
+                f"fit got unknown arguments {sorted(params)}; to pass metadata on, call "
+                "sklearn.set_config(enable_metadata_routing=True)."
+            )
+        return {}
+    given = {"groups": groups, "sample_weight": sample_weight, **params}
+    given = {name: value for name, value in given.items() if value is not None}
+    if not hasattr(model.cv, "split"):  # folds made here take groups without being asked
+        given.pop("groups", None)
+    routed = process_routing(model, "fit", **given)
+    steps = {
+        "selector": ("selector", "fit"),
+        "predictor": ("predictor", "fit"),
+        "splitter": ("splitter", "split"),
+        "scorer": ("scorer", "score"),
+    }
+    found = {}
+    for step, (name, method) in steps.items():
+        part = getattr(routed, name, None)
+        values = getattr(part, method, None) if part is not None else None
+        if values:
+            found[step] = dict(values)
+    return found

@@ -1,0 +1,52 @@
+"""Rows of a table for PathCV: as the user gave them, and as numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sklearn.utils.validation import validate_data
+
+from kernelpath.encoding import TableEncoder
+from kernelpath.estimators._path_cv_setup import check_finite, is_own
+from kernelpath.inputs import ColumnTable, as_pandas, is_frame
+from kernelpath.predictors.base import Rows
+
+
+def check_training_rows(estimator: Any, X: Any) -> tuple[TableEncoder, Rows]:
+    """Rows of ``fit``; names and counts are remembered as scikit-learn does."""
+    if is_frame(X):
+        validate_data(estimator, X, skip_check_array=True)
+        frame = as_pandas(X)
+        encoder, table = TableEncoder.fit(frame)
+        return encoder, Rows(frame, table)
+    values = validate_data(
+        estimator, X, accept_sparse=("csr", "csc"), dtype="numeric", ensure_all_finite=False,
+        ensure_min_samples=2,
+    )  # fmt: skip
+    encoder, table = TableEncoder.fit(values)
+    return encoder, Rows(table.values, table)
+
+
+def check_new_rows(estimator: Any, X: Any) -> Rows:
+    """New rows, with the columns of ``fit``."""
+    encoder = estimator._encoder
+    if is_frame(X):
+        validate_data(estimator, X, reset=False, skip_check_array=True)
+        frame = as_pandas(X)
+        values = encoder.encode(frame)
+        table = ColumnTable(values, encoder.names, encoder.categorical)
+        return Rows(frame, _checked(estimator, table))
+    checked = validate_data(
+        estimator, X, reset=False, accept_sparse=("csr", "csc"), dtype="numeric",
+        ensure_all_finite=False,
+    )  # fmt: skip
+    values = encoder.encode(checked)
+    table = ColumnTable(values, encoder.names, encoder.categorical)
+    return Rows(values, _checked(estimator, table))
+
+
+def _checked(estimator: Any, table: ColumnTable) -> ColumnTable:
+    """Refuse NaN where it would go unnoticed; other estimators say themselves what they take."""
+    if is_own(estimator.predictor):
+        check_finite(table)
+    return table

@@ -1,0 +1,271 @@
+"""What PathCV checks and prepares before the long work starts."""
+
+from __future__ import annotations
+
+import numbers
+from collections import Counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import is_classifier, is_regressor
+from sklearn.metrics import check_scoring, get_scorer
+from sklearn.model_selection import check_cv
+
+from kernelpath.errors import DataError
+from kernelpath.evaluation.study import Split, Study, make_splitter
+from kernelpath.inputs import ColumnTable
+from kernelpath.predictors.joint_rbf import JointRBFSVM
+from kernelpath.predictors.models import EstimatorPredictor, check_estimator
+from kernelpath.predictors.weighted_kernel import WeightedKernelSVM
+from kernelpath.rankings import size_grid
+from kernelpath.targets import encode_target, infer_task
+
+OWN_PREDICTORS: dict[str, type] = {
+    "weighted_kernel": WeightedKernelSVM,
+    "joint_rbf": JointRBFSVM,
+}
+UNITS = {"kb": 2**10, "mb": 2**20, "gb": 2**30, "tb": 2**40}
+
+
+def resolve_predictors(predictor: Any) -> tuple[Any, ...]:
+    """Predictors to compare: one, or both machines of the package for ``"auto"``."""
+    if isinstance(predictor, str):
+        if predictor == "auto":
+            return tuple(kind() for kind in OWN_PREDICTORS.values())
+        if predictor in OWN_PREDICTORS:
+            return (OWN_PREDICTORS[predictor](),)
+        names = ", ".join(repr(name) for name in ("auto", *OWN_PREDICTORS))
+        raise ValueError(f"predictor must be one of {names} or an estimator, got {predictor!r}")
+    if isinstance(predictor, tuple(OWN_PREDICTORS.values())):
+        return (predictor,)
+    check_estimator(predictor)
+    return (EstimatorPredictor(predictor),)
+
+
+def is_own(predictor: Any) -> bool:
+    """Whether the predictor is a machine of this package."""
+    return isinstance(predictor, str | WeightedKernelSVM | JointRBFSVM)
+
+
+def task_of(y: NDArray, task: str, predictor: Any) -> str:
+    """Classification or regression: as said, as the predictor is, or as the target looks."""
+    if task == "auto" and not is_own(predictor):
+        if is_classifier(predictor):
+            return "classification"
+        if is_regressor(predictor):
+            return "regression"
+    return infer_task(y, task)
+
+
+def resolve_scorer(scoring: Any, kind: str) -> tuple[Any, str]:
+    """Scorer and the name of its measure."""
+    if scoring is None:
+        scoring = "accuracy" if kind == "classification" else "r2"
+    if isinstance(scoring, str):
+        return get_scorer(scoring), scoring
+    if callable(scoring):
+        name = getattr(getattr(scoring, "_score_func", scoring), "__name__", None)
+        return check_scoring(None, scoring=scoring), name or type(scoring).__name__
+    raise ValueError(
+        "scoring must be None, the name of one measure or a function (estimator, X, y), "
+        f"got {scoring!r}; several measures at once are not supported"
+    )
+
+
+def check_class_weight(class_weight: Any, classes: NDArray | None, own: bool) -> None:
+    """Refuse weights of classes that are not there, or that nobody would use."""
+    if class_weight is not None and not own:
+        raise ValueError(
+            "class_weight is for the SVMs of this package; set it in the predictor instead"
+        )
+    if class_weight is None or class_weight == "balanced":
+        return
+    if not isinstance(class_weight, dict):
+        raise ValueError(f"class_weight must be None, 'balanced' or a dict, got {class_weight!r}")
+    if classes is None:
+        raise ValueError("class_weight needs classes; the target is continuous")
+    unknown = [label for label in class_weight if label not in classes.tolist()]
+    if unknown:
+        raise ValueError(f"class_weight names classes that y does not hold: {unknown}")
+
+
+def make_splits(
+    cv: Any, y: NDArray, kind: str, groups: Any, seed: int, split_params: dict[str, Any]
+) -> list[Split]:
+    """Folds as pairs of row numbers, each checked to be usable."""
+    n = len(y)
+    if groups is not None and len(groups) != n:
+        raise DataError(f"groups has {len(groups)} values, but the table has {n} rows.")
+    if isinstance(cv, numbers.Integral) and not isinstance(cv, bool):
+        splitter = _folds_by_number(int(cv), y, kind, groups, seed)
+    else:
+        splitter = check_cv(cv, y, classifier=kind == "classification")
+        name = type(splitter).__name__
+        if "Group" in name and groups is None and "groups" not in split_params:
+            raise DataError(f"{name} needs groups: call fit(X, y, groups=...).")
+    params = dict(split_params)
+    if groups is not None:
+        params.setdefault("groups", groups)
+    try:
+        splits = [
+            (_row_numbers(a, n), _row_numbers(b, n))
+            for a, b in splitter.split(np.zeros(n), y, **params)
+        ]
+    except ValueError as error:
+        raise DataError(f"The rows cannot be split into folds: {error}") from error
+    if not splits:
+        raise DataError("cv gives no folds; a generator can be used once only, so give a list.")
+    for number, (train, test) in enumerate(splits):
+        _check_fold(number, y, train, test, kind)
+    return splits
+
+
+def _row_numbers(rows: Any, n: int) -> NDArray[np.intp]:
+    """Row numbers of one side of a split, given as numbers or as a mask."""
+    given = np.asarray(rows)
+    if given.dtype == bool and given.shape == (n,):
+        return np.flatnonzero(given)
+    if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
+        raise ValueError(f"a split must hold row numbers or a mask of {n} rows")
+    if given.size and not 0 <= given.min() <= given.max() < n:
+        raise ValueError(f"a split names row {given.max()}, but there are {n} rows")
+    return given.astype(np.intp)
+
+
+def check_inner(study: Study, splits: list[Split]) -> None:
+    """Refuse inner folds that cannot be made, before any work is done."""
+    inner = study.inner_cv
+    whole = isinstance(inner, numbers.Integral) and not isinstance(inner, bool)
+    if not (whole and int(inner) >= 2) and not hasattr(inner, "get_n_splits"):
+        raise ValueError(f"inner_cv must be at least 2 folds or a splitter, got {inner!r}")
+    for number, (train, _) in enumerate(splits):
+        try:
+            study.inner_splits(train)
+        except ValueError as error:
+            raise DataError(
+                f"The training rows of fold {number} cannot be split into inner folds: {error}"
+            ) from error
+
+
+def _folds_by_number(n_folds: int, y: NDArray, kind: str, groups: Any, seed: int) -> Any:
+    if n_folds < 2:
+        raise ValueError(f"cv must be at least 2 folds, got {n_folds}")
+    if n_folds > len(y):
+        raise DataError(f"cv={n_folds} folds, but there are {len(y)} rows.")
+    if groups is not None:
+        n_groups = len(set(np.asarray(groups).tolist()))
+        if n_groups < n_folds:
+            raise DataError(f"cv={n_folds} folds, but there are only {n_groups} groups.")
+    elif kind == "classification":
+        counts = Counter(y.tolist())
+        label, fewest = min(counts.items(), key=lambda item: item[1])
+        if fewest < n_folds:
+            hint = f"use cv={fewest}, or " if fewest > 1 else ""
+            raise DataError(
+                f"Class {label!r} has {fewest} rows, fewer than cv={n_folds} folds; "
+                f"{hint}merge or drop rare classes."
+            )
+    return make_splitter(n_folds, y, kind, grouped=groups is not None, seed=seed)
+
+
+def _check_fold(number: int, y: NDArray, train: NDArray, test: NDArray, kind: str) -> None:
+    if len(train) < 2 or len(test) == 0:
+        raise DataError(
+            f"Fold {number} has {len(train)} training and {len(test)} test rows; "
+            "at least 2 and 1 are needed."
+        )
+    if kind == "regression":
+        if np.ptp(y[train].astype(float)) == 0:
+            raise DataError(f"The target is constant in the training rows of fold {number}.")
+        return
+    missing = sorted(set(y.tolist()) - set(y[train].tolist()), key=str)
+    if missing:
+        raise DataError(
+            f"The training rows of fold {number} lack the class {missing[0]!r}; use stratified "
+            "folds (an integer cv, StratifiedKFold or StratifiedGroupKFold)."
+        )
+
+
+def resolve_sizes(n_features: Any, available: NDArray[np.int64]) -> NDArray:
+    """Numbers of features to score, increasing."""
+    if n_features is None:
+        if len(available) == 0:
+            raise DataError("The selector chose no feature at any size; there is nothing to score.")
+        if len(available) == available[-1]:  # every size from 1
+            return size_grid(int(available[-1]))
+        wanted = size_grid(int(available[-1]))
+        nearest = [available[np.abs(available - k).argmin()] for k in wanted]
+        return np.unique(np.array(nearest, dtype=np.int64))
+    return np.unique(np.atleast_1d(np.asarray(n_features, dtype=np.int64)))
+
+
+def check_sizes(n_features: Any, n_columns: int) -> None:
+    """Refuse numbers of features that the table does not have."""
+    if n_features is None:
+        return
+    given = np.atleast_1d(np.asarray(n_features, dtype=object)).tolist()
+    for k in given:
+        if isinstance(k, bool) or not isinstance(k, numbers.Integral):
+            raise ValueError(
+                f"n_features must be whole numbers of features, got {k!r} in {n_features!r}"
+            )
+        if not 1 <= int(k) <= n_columns:
+            raise DataError(f"n_features must lie between 1 and {n_columns} columns, got {k}.")
+    if not given:
+        raise ValueError("n_features is empty; give at least one number of features, or None")
+
+
+def check_finite(table: ColumnTable) -> None:
+    """Refuse NaN and infinity, with the names of the columns."""
+    values = table.values
+    if sparse.issparse(values):
+        if np.isfinite(values.data).all():
+            return
+        bad = np.unique(_sparse_columns(values))
+    else:
+        if values.dtype.kind not in "fc" or np.isfinite(values.sum()):
+            return
+        bad = np.flatnonzero(~np.isfinite(values).all(axis=0))
+    if len(bad):
+        raise DataError(
+            f"Input X contains NaN or inf in {table.label(bad)}. Fill or drop them, "
+            "for example with sklearn.impute.SimpleImputer."
+        )
+
+
+def _sparse_columns(values: Any) -> NDArray[np.intp]:
+    entries = values.tocoo()
+    return np.asarray(entries.col)[~np.isfinite(entries.data)]
+
+
+def bytes_of(limit: Any) -> int:
+    """Bytes from a number or a text such as "2GB".
+
+    Examples
+    --------
+    >>> bytes_of("512MB"), bytes_of(1e9)
+    (536870912, 1000000000)
+    """
+    if isinstance(limit, str):
+        text = limit.strip().lower().replace(" ", "")
+        unit = text[-2:]
+        try:
+            value = float(text[:-2]) * UNITS[unit]
+        except (KeyError, ValueError):
+            raise ValueError(
+                f"memory_limit must be bytes or text as '2GB', got {limit!r}"
+            ) from None
+    elif isinstance(limit, numbers.Real) and not isinstance(limit, bool):
+        value = float(limit)
+    else:
+        raise ValueError(f"memory_limit must be bytes or text as '2GB', got {limit!r}")
+    if not value >= 2**20:
+        raise ValueError(f"memory_limit must be at least 1 MB, got {limit!r}")
+    return int(value)
+
+
+def checked_target(y: NDArray, kind: str, sample_weight: Any) -> NDArray | None:
+    """Classes of the target, after all checks that need no folds."""
+    return encode_target(y, task=kind, sample_weight=sample_weight).classes

@@ -1,0 +1,400 @@
+"""Accuracy at every point of a path, and a model at the point that a rule picks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from kernelpath.errors import DataError
+from kernelpath.estimators import _path_cv_fit as fitting
+from kernelpath.estimators import _path_cv_routing as routing
+from kernelpath.estimators._path_cv_rows import check_new_rows
+from kernelpath.evaluation.checkpoint import FoldStore
+from kernelpath.evaluation.run import collect
+from kernelpath.operating_point import OperatingPoint, choose
+from kernelpath.predictors.models import columns_of
+from kernelpath.stability import stability_of
+
+if TYPE_CHECKING:
+    import os
+
+
+OUTCOMES = {
+    "scores_", "operating_point_", "stability_", "model_", "nested_score_", "baseline_scores_",
+    "classes_",
+}  # fmt: skip
+
+
+class PathCV(SelectorMixin, BaseEstimator):
+    """Cross-validated accuracy along a feature path, the chosen point, and a model there.
+
+    The path is traced again in every fold, from its training rows alone: bandwidths, traces,
+    alignments and strengths included.  Folds are aligned on the number of features.  A rule picks
+    the number of features, and selector and predictor are fitted on all rows at that point.
+
+    Parameters
+    ----------
+    selector : estimator or callable, optional
+        A selector of this package (default :class:`LpKTASelector`), a scikit-learn estimator that
+        ranks features (``scores_``, ``ranking_``, ``feature_importances_`` or ``coef_``), or a
+        function ``rank(X, y)`` that returns one score per column.
+    predictor : {"auto", "weighted_kernel", "joint_rbf"}, predictor or estimator
+        What predicts from the chosen features.  ``"weighted_kernel"``: SVM on the weighted sum of
+        one-feature kernels, as in the papers.  ``"joint_rbf"``: RBF-SVM on all chosen columns
+        together, which sees interactions.  ``"auto"``: the better of the two, compared inside the
+        training part.  Their settings are tuned inside the training part too.
+        :class:`WeightedKernelSVM` and :class:`JointRBFSVM` take other grids.  Any scikit-learn
+        estimator is fitted as it is on the chosen columns.
+    cv : int, splitter or iterable of splits
+        A number gives shuffled folds: stratified for classes, by ``groups`` if those are given.
+    scoring : str, callable or None
+        One measure; accuracy or R2 by default.
+    rule : {"one_se", "best", "budget", "tolerance"} or callable
+        ``"one_se"``: fewest features within one standard error of the best mean.  ``"budget"``:
+        best with at most ``budget`` features.  ``"tolerance"``: fewest within ``tolerance`` of the
+        best.  A callable gets the :class:`PathScores` and returns a number of features.
+    n_features : int, sequence of int or None
+        Sizes to score.  Default: every size up to 30, then growing by a quarter, up to all.
+    n_jobs : int, optional
+        Folds at the same time (joblib).
+    verbose : int
+        0 silent; 1 the amount of work before it starts, then progress with time left every ten
+        seconds; 2 every second.
+    random_state : int, RandomState or None
+        Shuffling of folds, inner folds and forests.  None means 0: two runs agree.
+    budget : int, optional
+        Largest number of features, for ``rule="budget"``.
+    tolerance : float
+        Loss of score that is accepted, for ``rule="tolerance"``.
+    inner_cv : int, splitter or None
+        Folds inside a training part that choose predictor and settings; default 3.
+    baselines : sequence of {"f_test", "forest"} or dict of name to selector
+        Other rankings, scored on the same folds with the same predictor, for :meth:`plot`.
+    nested : bool
+        Repeat the whole procedure, the choice of the size included, in an outer loop;
+        ``nested_score_`` is then honest for it.  Costs as many runs more as there are folds.
+    class_weight : dict, "balanced" or None
+        Weights of the classes in the SVMs of this package.
+    probability : bool
+        Calibrate the SVMs, so that there is ``predict_proba``.
+    task : {"auto", "classification", "regression"}
+    memory : str or path, optional
+        Folder for finished work.  A run that was killed goes on from there.
+    memory_limit : int or str
+        Bytes for kernel matrices held at the same time, or text such as ``"2GB"``.
+
+    Attributes
+    ----------
+    path_ : FeaturePath
+        The path of all rows.
+    scores_ : PathScores
+        ``n_features``, ``mean``, ``se``, ``per_fold``, ``supports``, ``predictors``.
+    operating_point_ : OperatingPoint
+        ``n_features``, ``score``, ``se``, ``parameter``, ``feature_names``, ``weights``.
+    stability_ : Stability
+        How far the folds agree on the features at every size.
+    baseline_scores_ : dict of str to PathScores
+    nested_score_ : NestedScore
+        With ``nested=True``.
+    model_, classes_, task_, plan_, scorer_, n_features_in_, feature_names_in_
+
+    Notes
+    -----
+    The best mean of a curve is optimistic: it is the largest of many noisy numbers.  The score of
+    the operating point is less so under ``"one_se"``, but only ``nested_score_`` is free of it.
+
+    Beyond 20,000 training rows kernel matrices no longer fit: explicit feature maps and a linear
+    SVM take their place (one-dimensional Nystrom maps of the chosen features for
+    ``"weighted_kernel"``, a joint one for ``"joint_rbf"``).
+
+    Examples
+    --------
+    >>> import kernelpath as kp
+    >>> data = kp.datasets.make_ring(n_samples=200, n_features=30, random_state=0)
+    >>> model = kp.PathCV(kp.LpKTASelector(), cv=3, n_features=[1, 2, 3, 5]).fit(data.X, data.y)
+    >>> model.operating_point_.n_features
+    2
+    >>> model.predict(data.X[:2]).shape, model.transform(data.X).shape
+    ((2,), (200, 2))
+    """
+
+    def __init__(
+        self,
+        selector: Any = None,
+        *,
+        predictor: Any = "auto",
+        cv: Any = 5,
+        scoring: Any = None,
+        rule: Any = "one_se",
+        n_features: int | Sequence[int] | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        random_state: Any = None,
+        budget: int | None = None,
+        tolerance: float = 0.01,
+        inner_cv: Any = None,
+        baselines: Any = (),
+        nested: bool = False,
+        class_weight: Any = None,
+        probability: bool = False,
+        task: str = "auto",
+        memory: str | os.PathLike | None = None,
+        memory_limit: int | str = 2**30,
+    ) -> None:
+        self.selector = selector
+        self.predictor = predictor
+        self.cv = cv
+        self.scoring = scoring
+        self.rule = rule
+        self.n_features = n_features
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.random_state = random_state
+        self.budget = budget
+        self.tolerance = tolerance
+        self.inner_cv = inner_cv
+        self.baselines = baselines
+        self.nested = nested
+        self.class_weight = class_weight
+        self.probability = probability
+        self.task = task
+        self.memory = memory
+        self.memory_limit = memory_limit
+
+    # -- fit ----------------------------------------------------------------------------------
+
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        *,
+        groups: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        **params: Any,
+    ) -> PathCV:
+        """Score every size in every fold, choose one, and fit a model there.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or dataframe of shape (n_samples, n_features)
+        y : array of shape (n_samples,)
+        groups : array of shape (n_samples,), optional
+            Rows of one group stay together, in the inner folds too.
+        sample_weight : array of shape (n_samples,), optional
+            Goes to the selector and the predictor where they take it; scores are not weighted
+            unless metadata routing says so.
+        **params : dict
+            Metadata to route, with scikit-learn's ``enable_metadata_routing``.
+
+        Returns
+        -------
+        PathCV
+
+        Notes
+        -----
+        After an interrupt the finished folds are in ``scores_``, and calling ``fit`` again with
+        the same data goes on from there (from the folder ``memory`` even in a new process).
+        """
+        setup = fitting.prepare(self, X, y, groups, sample_weight, params)
+        self._reset(setup)
+        kept = getattr(self, "_interrupted", None)
+        store = kept if kept is not None and self.memory is None else FoldStore(self.memory)
+        self._interrupted = store  # until all is done: whatever goes wrong, fit goes on from here
+        try:
+            self._work(setup, store)
+        except KeyboardInterrupt as interrupt:
+            self._keep_finished(setup, store)
+            interrupt.add_note(fitting.interrupted_note(setup, store))
+            raise
+        self.__dict__.pop("_interrupted", None)
+        return self
+
+    def _work(self, setup: fitting.Setup, store: FoldStore) -> None:
+        """Everything that takes long."""
+        results = fitting.run(self, setup, store)
+        self.scores_ = collect(setup.study, results[""], setup.scoring, self.n_features_in_)
+        self.baseline_scores_ = {
+            name: collect(setup.study, folds, setup.scoring, self.n_features_in_)
+            for name, folds in results.items()
+            if name
+        }
+        self.stability_ = stability_of(self.scores_, self.path_.feature_names)
+        self.operating_point_ = self.choose()
+        self.model_ = self._models[self.operating_point_.n_features]
+        setup.meter.say(f"PathCV: {self.operating_point_}")
+        if self.nested:
+            self.nested_score_ = fitting.nested_score(self, setup, store)
+
+    def _reset(self, setup: fitting.Setup) -> None:
+        """Forget an earlier fit, and remember what is known before the folds."""
+        for name in [name for name in vars(self) if name in OUTCOMES]:
+            delattr(self, name)
+        self._setup = setup
+        self._models: dict[int, Any] = {}
+        self._choices: dict[int, Any] = {}
+        self.task_ = setup.study.task.kind
+        if setup.study.task.classes is not None:
+            self.classes_ = setup.study.task.classes
+        self.scorer_ = setup.study.scorer
+        self.plan_ = setup.plan
+        self.path_ = setup.path
+        self._encoder = setup.encoder
+
+    def _keep_finished(self, setup: fitting.Setup, store: FoldStore) -> None:
+        """Scores of the folds that were finished before an interrupt."""
+        results = fitting.finished(setup, store)
+        if any(result is not None for result in results):
+            self.scores_ = collect(setup.study, results, setup.scoring, self.n_features_in_)
+
+    # -- use ----------------------------------------------------------------------------------
+
+    def predict(self, X: Any, n_features: int | None = None) -> NDArray:
+        """Predict at the operating point, or at any other number of features.
+
+        A model at another size is fitted when it is first asked for, on the rows of ``fit``.
+        """
+        model = self._model(n_features)
+        return model.predict(check_new_rows(self, X))
+
+    @available_if(routing.gives("decision_function"))
+    def decision_function(self, X: Any, n_features: int | None = None) -> NDArray:
+        """Decision values: positive for the second of two classes, a column per class for more."""
+        model = self._model(n_features)
+        return model.decision(check_new_rows(self, X))
+
+    @available_if(routing.gives("predict_proba"))
+    def predict_proba(self, X: Any, n_features: int | None = None) -> NDArray:
+        """Probability of every class; for the SVMs of this package with ``probability=True``."""
+        model = self._model(n_features)
+        return model.proba(check_new_rows(self, X))
+
+    def score(self, X: Any, y: ArrayLike, **score_params: Any) -> float:
+        """Score new rows with the measure of the cross-validation."""
+        check_is_fitted(self, "model_")
+        if not hasattr(self, "scorer_"):
+            raise DataError("The file of this model does not hold its scoring, a function.")
+        return float(self.scorer_(self, X, y, **score_params))
+
+    def transform(self, X: Any, n_features: int | None = None) -> Any:
+        """Keep the columns of the operating point, or of another number of features."""
+        check_is_fitted(self, "operating_point_")
+        kept = self.operating_point_.support
+        if n_features is not None:
+            k = fitting.checked_size(n_features, self.n_features_in_)
+            known = "_setup" in self.__dict__
+            kept = (fitting.full_point(self._setup, k) if known else self.path_.at(k)).support
+        return columns_of(check_new_rows(self, X).X, np.flatnonzero(kept))
+
+    def _get_support_mask(self) -> NDArray[np.bool_]:
+        check_is_fitted(self, "operating_point_")
+        return self.operating_point_.support
+
+    def _model(self, n_features: int | None) -> Any:
+        check_is_fitted(self, "model_")
+        if n_features is None:
+            return self.model_
+        k = fitting.checked_size(n_features, self.n_features_in_)
+        self._fit_at(k)
+        return self._models[k]
+
+    def _fit_at(self, k: int) -> None:
+        """Fit the model at one size on all rows, unless that was done before."""
+        if k in self._models:
+            return
+        if "_setup" not in self.__dict__:
+            known = ", ".join(map(str, sorted(self._models)))
+            raise DataError(
+                f"This model was loaded without its training rows and has no point with {k} "
+                f"features, only {known}; save it with n_features={k}, or fit it again."
+            )
+        self._models[k], self._choices[k] = fitting.model_at(self._setup, k)
+
+    def choose(
+        self, rule: Any = None, *, budget: int | None = None, tolerance: float | None = None
+    ) -> OperatingPoint:
+        """Operating point under another rule, from the same cross-validation.
+
+        The estimator stays as it is; ``predict(X, n_features=point.n_features)`` predicts there.
+
+        Parameters
+        ----------
+        rule, budget, tolerance :
+            As in the constructor, whose values are the defaults.
+        """
+        check_is_fitted(self, "scores_")
+        rule = self.rule if rule is None else rule
+        budget = self.budget if budget is None else budget
+        tolerance = self.tolerance if tolerance is None else tolerance
+        place = choose(self.scores_, rule, budget=budget, tolerance=tolerance)
+        self._fit_at(k := int(self.scores_.n_features[place]))
+        return fitting.operating_point(self, k, place, rule)
+
+    def plot(self, ax: Any = None, *, baselines: Any = None, x: str = "log") -> Any:
+        """Draw score against number of features, the chosen point and the baselines.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+        baselines : sequence of names or dict of name to selector, optional
+            Default: those of ``fit``.  Others are scored now, on the same folds.
+        x : {"log", "linear", "fraction"}
+            Axis of the number of features; ``"fraction"`` is the share of all columns.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
+        from kernelpath.report.accuracy import AccuracyDisplay
+
+        check_is_fitted(self, "scores_")
+        drawn = fitting.baseline_scores(self, baselines)
+        point = getattr(self, "operating_point_", None)
+        return AccuracyDisplay.from_scores(
+            self.scores_,
+            chosen=None if point is None else point.n_features,
+            baselines=drawn,
+            n_columns=self.n_features_in_,
+            label=self.path_.method,
+            x=x,
+        ).plot(ax)
+
+    def save(self, file: Any, *, n_features: int | Sequence[int] | None = None) -> None:
+        """Write the model, its scores and its path to one file, without pickle.
+
+        Parameters
+        ----------
+        file : str, path-like or writable binary file
+            Conventionally ``*.kpmodel``; :func:`kernelpath.load_model` reads it.
+        n_features : int or sequence of int, optional
+            Further sizes at which the file is to hold a model.
+        """
+        from kernelpath.estimators import path_cv_file
+
+        check_is_fitted(self, "model_")
+        for k in [] if n_features is None else np.atleast_1d(n_features).tolist():
+            self._model(k)
+        path_cv_file.save_model(self, file)
+
+    # -- scikit-learn -------------------------------------------------------------------------
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        return routing.with_task_tags(tags, getattr(self, "task_", self.task), self.predictor)
+
+    def get_metadata_routing(self) -> Any:
+        """Who may get metadata: the selector, the predictor, the splitter and the scorer."""
+        return routing.metadata_router(self)
+
+    def __getstate__(self) -> Any:
+        """Pickle without the training rows; models at sizes asked for before stay."""
+        state = dict(super().__getstate__())
+        for name in ("_setup", "_interrupted"):
+            state.pop(name, None)
+        return state

@@ -1,0 +1,178 @@
+"""One fold: trace, tune, fit at every size, score on the rows held out; resumable by size."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from kernelpath.errors import DataError
+from kernelpath.evaluation.study import Study
+from kernelpath.evaluation.tuning import Choice, Step, tune
+from kernelpath.path_parts import Supports
+from kernelpath.predictors.base import Rows, TrainingPart
+from kernelpath.predictors.models import constant_model
+from kernelpath.rankings import Traced
+
+
+@dataclass
+class FoldResult:
+    """What is known about one fold; scores are NaN until they are known.
+
+    Attributes
+    ----------
+    n_columns : int
+    scores, parameters : ndarray of shape (n_sizes,)
+    columns : list over sizes of ndarray or None
+        Chosen columns.
+    chosen : list over sizes of str
+        Name of the predictor.
+    chance : float
+    tuned : dict from size to Choice, or None before tuning
+    """
+
+    n_columns: int
+    scores: NDArray[np.float64]
+    parameters: NDArray[np.float64]
+    columns: list[NDArray[np.intp] | None]
+    chosen: list[str]
+    chance: float = float("nan")
+    tuned: dict[int, Choice] | None = field(default=None)
+
+    @classmethod
+    def empty(cls, n_columns: int, n_sizes: int) -> FoldResult:
+        """Nothing known yet."""
+        unknown = np.full(n_sizes, np.nan)
+        return cls(n_columns, unknown, unknown.copy(), [None] * n_sizes, [""] * n_sizes)
+
+    @property
+    def complete(self) -> bool:
+        """Whether every size has its score."""
+        return not np.isnan(self.scores).any()
+
+    def supports(self) -> Supports:
+        """Chosen columns of all sizes."""
+        known = [np.zeros(0, np.intp) if c is None else c for c in self.columns]
+        indptr = np.concatenate([[0], np.cumsum([len(c) for c in known])])
+        indices = np.concatenate(known)
+        shape = (len(known), self.n_columns)
+        return Supports(sparse.csr_array((np.ones(len(indices), bool), indices, indptr), shape))
+
+
+def evaluate_fold(
+    study: Study,
+    number: int,
+    train: NDArray[np.intp],
+    test: NDArray[np.intp],
+    result: FoldResult | None = None,
+    step: Step | None = None,
+    keep: Callable[[FoldResult], None] | None = None,
+) -> FoldResult:
+    """Score every size of one fold that has no score yet.
+
+    Parameters
+    ----------
+    study : Study
+    number : int
+        Number of the fold, for messages.
+    train, test : ndarray
+        Rows to learn from and rows to judge on.
+    result : FoldResult, optional
+        What an earlier run found out; changed in place.
+    step : callable, optional
+        Called with the number of models just fitted.
+    keep : callable, optional
+        Called with the result whenever something was added to it.
+    """
+    if result is None:
+        result = FoldResult.empty(study.rows.table.shape[1], len(study.sizes))
+    if result.complete:
+        return result
+    part = study.part(train)
+    held_out = study.rows.take(test)
+    result.chance = _chance(study, part, test, held_out)
+    if result.tuned is None:
+        result.tuned = tune(study, train, step)
+        _tell(keep, result)
+    positions = {int(k): i for i, k in enumerate(study.sizes)}
+    todo = [int(k) for k, score in zip(study.sizes, result.scores) if np.isnan(score)]
+    for k in [k for k in todo if part.traced.nearest(k) == 0]:  # nothing to choose: constant
+        bound, model = constant_model(part, held_out)
+        score = _checked(study.score(bound, test, held_out.X), number, k)
+        _record(result, positions[k], part, k, model.name, score)
+        todo.remove(k)
+    for i, predictor in enumerate(study.predictors):
+        requests = [(k, [result.tuned[k].setting]) for k in todo if result.tuned[k].predictor == i]
+        for k, _, bound, _ in predictor.models(part, requests, held_out):
+            score = _checked(study.score(bound, test, held_out.X), number, k)
+            _record(result, positions[k], part, k, predictor.name, score)
+            if step is not None:
+                step(1)
+            _tell(keep, result)
+    return result
+
+
+def _tell(keep: Callable[[FoldResult], None] | None, result: FoldResult) -> None:
+    if keep is not None:
+        keep(result)
+
+
+def _record(
+    result: FoldResult, place: int, part: TrainingPart, k: int, name: str, score: float
+) -> None:
+    """Write down one size; the score last, since it says that the rest is there."""
+    point = part.traced.at(k)
+    result.columns[place] = point.columns
+    result.parameters[place] = point.parameter
+    result.chosen[place] = name
+    result.scores[place] = score
+
+
+def _chance(study: Study, part: TrainingPart, test: NDArray[np.intp], rows: Rows) -> float:
+    """Score without any feature; NaN where the measure does not allow a constant."""
+    try:
+        return _constant_score(study, part, test, rows)
+    except (ValueError, AttributeError, TypeError):
+        return float("nan")
+
+
+def _constant_score(study: Study, part: TrainingPart, test: NDArray[np.intp], rows: Rows) -> float:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a correlation with a constant, and the like
+        return study.score(constant_model(part, rows)[0], test, rows.X)
+
+
+def check_scoring_works(study: Study, split: tuple[NDArray[np.intp], NDArray[np.intp]]) -> None:
+    """Refuse a measure that does not fit the task, by a prediction without any feature."""
+    train, test = split
+    nothing = Traced(study.rows.table.shape[1], order=np.zeros(0, np.intp))
+    part = TrainingPart(study.rows.take(train), study.y[train], study.task, nothing)
+    rows = study.rows.take(test)
+    try:
+        _constant_score(study, part, test, rows)
+    except (ValueError, AttributeError, TypeError) as error:
+        raise DataError(
+            f"The scoring does not work for this {study.task.kind} with "
+            f"{_target_words(study)}: {error}"
+        ) from error
+
+
+def _target_words(study: Study) -> str:
+    if study.task.classes is None:
+        return "a continuous target"
+    return f"the classes {study.task.classes[:5].tolist()}"
+
+
+def _checked(score: Any, number: int, k: int) -> float:
+    if np.isfinite(score):
+        return score
+    raise DataError(
+        f"The score of fold {number} at {k} features is {score}: the rows held out do not allow "
+        "this measure, for example because they hold one class only. Use fewer folds, a "
+        "stratified splitter, or another scoring."
+    )

@@ -1,0 +1,139 @@
+"""Working through the folds, one after the other or in parallel, without losing anything."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed, effective_n_jobs
+from threadpoolctl import threadpool_limits
+
+from kernelpath.evaluation.checkpoint import FoldStore, fold_key
+from kernelpath.evaluation.folds import FoldResult, evaluate_fold
+from kernelpath.evaluation.progress import Meter
+from kernelpath.evaluation.study import Split, Study
+from kernelpath.evaluation.tuning import n_tuning_fits
+from kernelpath.scoring import PathScores
+
+SMALL_ROWS = 2500
+
+
+def run_folds(
+    study: Study,
+    splits: Sequence[Split],
+    fingerprint: str,
+    store: FoldStore,
+    meter: Meter,
+    *,
+    n_jobs: int | None = None,
+    label: str = "",
+) -> list[FoldResult]:
+    """Evaluate every fold; what is finished stays in ``store`` whatever happens."""
+    keys = [fold_key(study, fingerprint, split) for split in splits]
+    for key in keys:
+        known = store.get(key)
+        if known is not None:
+            store.results[key] = known
+            meter.skip(_done(study, known))
+    if effective_n_jobs(n_jobs) == 1:
+        with one_thread_if_small(study.rows.n_rows):
+            for number, (key, split) in enumerate(zip(keys, splits)):
+                _in_turn(study, number, split, key, store, meter, f"{label}fold {number + 1}")
+    else:
+        _at_once(study, splits, keys, store, meter, n_jobs, label)
+    return [store.results[key] for key in keys]
+
+
+@contextmanager
+def one_thread_if_small(n_rows: int) -> Iterator[None]:
+    """Keep BLAS to one thread for small matrices: there, threads cost more than they give."""
+    with threadpool_limits(1 if n_rows <= SMALL_ROWS else None, user_api="blas"):
+        yield
+
+
+def _done(study: Study, result: FoldResult) -> int:
+    """Models that need not be fitted again."""
+    fits = int(np.count_nonzero(~np.isnan(result.scores)))
+    return fits + (0 if result.tuned is None else n_tuning_fits(study, _n_inner(study)))
+
+
+def _n_inner(study: Study) -> int:
+    if isinstance(study.inner_cv, int | np.integer):
+        return int(study.inner_cv)
+    return int(study.inner_cv.get_n_splits(np.zeros(len(study.y)), study.y, study.groups))
+
+
+def _in_turn(
+    study: Study, number: int, split: Split, key: str, store: FoldStore, meter: Meter, where: str
+) -> None:
+    result = store.results.get(key) or FoldResult.empty(study.rows.table.shape[1], len(study.sizes))
+    if result.complete:
+        return
+    try:
+        evaluate_fold(
+            study, number, *split, result,
+            step=lambda count: meter.add(count, where),
+            keep=lambda now: store.put(key, now),
+        )  # fmt: skip
+    finally:
+        store.put(key, result, force=True)
+
+
+def _at_once(
+    study: Study,
+    splits: Sequence[Split],
+    keys: Sequence[str],
+    store: FoldStore,
+    meter: Meter,
+    n_jobs: int | None,
+    label: str,
+) -> None:
+    todo = [
+        (number, key, split)
+        for number, (key, split) in enumerate(zip(keys, splits))
+        if not (key in store.results and store.results[key].complete)
+    ]
+    parallel = Parallel(n_jobs=n_jobs, return_as="generator_unordered")
+    jobs = (
+        delayed(_worker)(study, number, split, key, store.results.get(key), store.folder)
+        for number, key, split in todo
+    )
+    finished = len(keys) - len(todo)
+    for key, result in parallel(jobs):
+        before = 0 if key not in store.results else _done(study, store.results[key])
+        store.put(key, result, force=True)
+        finished += 1
+        meter.add(_done(study, result) - before, f"{label}{finished} of {len(keys)} folds")
+
+
+def _worker(
+    study: Study,
+    number: int,
+    split: Split,
+    key: str,
+    result: FoldResult | None,
+    folder: Any,
+) -> tuple[str, FoldResult]:
+    """One fold in a process of its own; it writes what it has done by itself."""
+    store = FoldStore(folder)
+    keep = None if folder is None else (lambda now: store.put(key, now))
+    return key, evaluate_fold(study, number, *split, result, keep=keep)
+
+
+def collect(
+    study: Study, results: Sequence[FoldResult | None], scoring: str, n_columns: int
+) -> PathScores:
+    """Scores of all folds; a fold that is not complete has none."""
+    empty = FoldResult.empty(n_columns, len(study.sizes))
+    known = [r if r is not None and r.complete else empty for r in results]
+    return PathScores(
+        n_features=study.sizes,
+        per_fold=np.array([r.scores for r in known]),
+        supports=[r.supports() for r in known],
+        parameters=np.array([r.parameters for r in known]),
+        predictors=[r.chosen for r in known],
+        chance=np.array([r.chance for r in known]),
+        scoring=scoring,
+    )

@@ -1,0 +1,128 @@
+"""Everything that all folds of one cross-validation share."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import UndefinedMetricWarning
+from sklearn.model_selection import (
+    GroupKFold,
+    KFold,
+    StratifiedGroupKFold,
+    StratifiedKFold,
+    TimeSeriesSplit,
+)
+from sklearn.utils import _safe_indexing
+
+from kernelpath.predictors.base import MEMORY_LIMIT, Bound, Predictor, Rows, TrainingPart
+from kernelpath.predictors.svm import Task
+from kernelpath.rankings import trace
+
+Split = tuple[NDArray[np.intp], NDArray[np.intp]]
+
+
+@dataclass(frozen=True)
+class Study:
+    """A table, a target, a selector, the predictors to compare and the measure.
+
+    Attributes
+    ----------
+    metadata : dict
+        Per step ("selector", "predictor", "scorer"), arrays over the rows to pass on.
+    numbers_only : bool
+        Whether the selector gets the table as numbers (baselines) or as the user gave it.
+    routed : bool
+        Whether scikit-learn's metadata routing says who gets what; then ``sample_weight`` goes
+        by itself only to the machines of this package.
+    """
+
+    rows: Rows
+    y: NDArray
+    task: Task
+    selector: Any
+    predictors: Sequence[Predictor]
+    scorer: Any
+    sizes: NDArray[np.int64]
+    sample_weight: NDArray[np.float64] | None = None
+    groups: Any = None
+    inner_cv: Any = 3
+    memory_limit: int = MEMORY_LIMIT
+    seed: int = 0
+    metadata: dict[str, dict[str, Any]] = field(default_factory=dict)
+    numbers_only: bool = False
+    routed: bool = False
+
+    def part(self, rows: NDArray[np.intp], quick: bool = False) -> TrainingPart:
+        """Trace the path from some rows, and only from those."""
+        taken = self.rows.take(rows)
+        y = self.y[rows]
+        weight = None if self.sample_weight is None else self.sample_weight[rows]
+        X = taken.table.values if self.numbers_only else taken.X
+        offered = None if self.routed else weight
+        traced = trace(self.selector, X, y, offered, self._metadata("selector", rows))
+        return TrainingPart(
+            taken, y, self._scored_task(), traced, weight, self.memory_limit,
+            fit_params=self._metadata("predictor", rows), routed=self.routed, quick=quick,
+        )  # fmt: skip
+
+    def _scored_task(self) -> Task:
+        """The task without calibration, where the measure does not look at probabilities."""
+        wanted = getattr(self.scorer, "_response_method", "predict_proba")
+        names = (wanted,) if isinstance(wanted, str) else tuple(wanted)
+        if {"predict", "decision_function"} & set(names):
+            return replace(self.task, probability=False)
+        return self.task
+
+    def score(self, bound: Any, rows: NDArray[np.intp], X: Any) -> float:
+        """Score a fitted model on held-out rows."""
+        if isinstance(bound, Bound):
+            bound.judged_on = X
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UndefinedMetricWarning)  # a NaN is reported by name
+            return float(self.scorer(bound, X, self.y[rows], **self._metadata("scorer", rows)))
+
+    def _metadata(self, step: str, rows: NDArray[np.intp]) -> dict[str, Any]:
+        given = self.metadata.get(step, {})
+        return {name: _safe_indexing(value, rows) for name, value in given.items()}
+
+    def inner_splits(self, rows: NDArray[np.intp]) -> list[Split]:
+        """Splits of a training part, as positions in the whole table."""
+        y = self.y[rows]
+        groups = None if self.groups is None else np.asarray(self.groups)[rows]
+        splitter = self.inner_cv
+        if isinstance(splitter, int | np.integer):
+            n_groups = 0 if groups is None else len(np.unique(groups))
+            if n_groups == 1:  # nothing to keep together
+                groups = None
+            elif n_groups:  # fewer folds rather than none
+                splitter = min(int(splitter), n_groups)
+            splitter = make_splitter(
+                int(splitter), y, self.task.kind, grouped=groups is not None, seed=self.seed
+            )
+        parts = splitter.split(np.zeros(len(rows)), y, groups)
+        return [(rows[train], rows[test]) for train, test in parts]
+
+
+def make_splitter(n_folds: int, y: NDArray, kind: str, *, grouped: bool, seed: int) -> Any:
+    """Shuffled folds: stratified for classes, whole groups together where there are groups."""
+    if grouped:
+        if kind == "classification":
+            return StratifiedGroupKFold(n_folds, shuffle=True, random_state=seed)
+        return GroupKFold(n_folds)
+    if kind == "classification":
+        smallest = int(np.unique(y, return_counts=True)[1].min())
+        if smallest >= 2:  # fewer folds rather than a training part without the class
+            return StratifiedKFold(min(n_folds, smallest), shuffle=True, random_state=seed)
+    return KFold(min(n_folds, len(y)), shuffle=True, random_state=seed)
+
+
+def inner_of(cv: Any, inner_cv: Any) -> Any:
+    """The inner splitter: as asked for, or of the kind of the outer one where order matters."""
+    if inner_cv is not None:
+        return inner_cv
+    return TimeSeriesSplit(3) if isinstance(cv, TimeSeriesSplit) else 3

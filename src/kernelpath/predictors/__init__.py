@@ -1,0 +1,1 @@
+"""Models at the points of a path: kernel machines of this package, and any estimator."""

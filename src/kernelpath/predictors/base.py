@@ -1,0 +1,215 @@
+"""What every predictor gets and gives: rows with choices at all sizes in, fitted models out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.utils.metaestimators import available_if
+
+from kernelpath.errors import DataError
+from kernelpath.inputs import ColumnTable
+from kernelpath.predictors.svm import Task
+from kernelpath.rankings import SizedPoint, Traced
+
+Setting = dict[str, Any]
+LARGE_ROWS = 20_000  # more rows than this: explicit feature maps in place of kernel matrices
+MEMORY_LIMIT = 2**30
+ITERATIONS_PER_ROW = 30  # of the SVM while settings are compared; most need 1 to 5
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows of the table: as the user gave them, and as numbers."""
+
+    X: Any
+    table: ColumnTable
+
+    def take(self, rows: NDArray[np.intp]) -> Rows:
+        """Return some of the rows."""
+        from sklearn.utils import _safe_indexing
+
+        values = self.table.values
+        part = values.tocsr()[rows] if sparse.issparse(values) else values[rows]
+        table = ColumnTable(part, self.table.names, self.table.categorical)
+        # Own tables share the memory of their numbers with X where both are the same array.
+        X = part if self.X is values else _safe_indexing(self.X, rows)
+        return Rows(X, table)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return self.table.shape[0]
+
+
+@dataclass(frozen=True)
+class TrainingPart:
+    """Rows to learn from, and what the selector chose from them at every size."""
+
+    rows: Rows
+    y: NDArray
+    task: Task
+    traced: Traced
+    sample_weight: NDArray[np.float64] | None = None
+    memory_limit: int = MEMORY_LIMIT
+    n_jobs: int | None = None
+    fit_params: dict[str, Any] | None = None
+    routed: bool = False
+    quick: bool = False  # settings are only being compared
+
+    @property
+    def codes(self) -> NDArray:
+        """Target as the machines see it."""
+        return self.task.codes(self.y)
+
+    @property
+    def large(self) -> bool:
+        """Whether a kernel matrix of all rows is out of the question."""
+        return self.rows.n_rows > LARGE_ROWS
+
+    @property
+    def max_iter(self) -> int:
+        """Limit of the SVM solver; none for models that are kept or scored."""
+        return max(10_000, ITERATIONS_PER_ROW * self.rows.n_rows) if self.quick else -1
+
+
+class Machine(Protocol):
+    """A fitted model at one size: it reads all columns and uses its own."""
+
+    def predict(self, rows: Rows) -> NDArray:
+        """Labels or values."""
+
+    def decision(self, rows: Rows) -> NDArray:
+        """Decision values."""
+
+    def proba(self, rows: Rows) -> NDArray:
+        """Probabilities."""
+
+
+Request = tuple[int, Sequence[Setting]]
+Fitted = tuple[int, Setting, Any, Any]  # size, setting, model bound to the new rows, maker
+
+
+class Predictor(Protocol):
+    """A kind of model that can be fitted at every size."""
+
+    name: str
+
+    def settings(self, n_rows: int) -> list[Setting]:
+        """Settings to choose from, the preferred one first where scores are equal."""
+
+    def models(
+        self, part: TrainingPart, requests: Sequence[Request], new: Rows | None
+    ) -> Iterator[Fitted]:
+        """Fit at every requested size and setting; with ``new`` rows, bound to those."""
+
+
+def checked_grid(name: str, values: Any) -> tuple[float, ...]:
+    """Values to choose from, or say what is wrong with them."""
+    try:
+        grid = tuple(float(value) for value in values)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be a sequence of positive numbers, got {values!r}") from None
+    if not grid or not all(0 < value < np.inf for value in grid):
+        raise ValueError(f"{name} must be a sequence of positive numbers, got {values!r}")
+    return tuple(dict.fromkeys(grid))
+
+
+def union_of(points: Sequence[SizedPoint]) -> NDArray[np.intp]:
+    """Columns that any of the points uses, increasing."""
+    if not points:
+        return np.zeros(0, dtype=np.intp)
+    return np.unique(np.concatenate([point.columns for point in points]))
+
+
+def take_columns(values: Any, columns: NDArray[np.intp]) -> Any:
+    """Some columns of an array or sparse matrix."""
+    if sparse.issparse(values):
+        return values.tocsc()[:, columns]
+    return values if len(columns) == values.shape[1] else values[:, columns]
+
+
+# -- models bound to the rows they are judged on ---------------------------------------------------
+
+
+def _has(name: str) -> Any:
+    return lambda self: self.outputs.get(name) is not None
+
+
+class Bound(BaseEstimator):
+    """Outputs for given rows, behind the methods that scorers call.
+
+    ``judged_on`` are those rows; predictions of others are refused, there are none.
+    """
+
+    judged_on: Any = None
+
+    def __init__(self, outputs: dict[str, Any]) -> None:
+        self.outputs = outputs
+
+    def _output(self, name: str, X: Any) -> NDArray:
+        known = self.judged_on
+        if known is not None and X is not known and not _same_rows(X, known):
+            raise DataError(
+                "The scoring asks for predictions of other rows than those held out; a scoring "
+                "function must call the estimator with its X as it is."
+            )
+        return self.outputs[name]
+
+    def fit(self, X: Any, y: Any = None) -> Bound:
+        """Do nothing: the model is fitted already."""
+        return self
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+    def predict(self, X: Any) -> NDArray:
+        """Labels or values."""
+        return self._output("predict", X)
+
+
+class BoundRegressor(RegressorMixin, Bound):
+    """Predictions of a regression for given rows."""
+
+
+class BoundClassifier(ClassifierMixin, Bound):
+    """Labels, decisions and probabilities of a classifier for given rows."""
+
+    def __init__(self, outputs: dict[str, Any], classes: NDArray) -> None:
+        super().__init__(outputs)
+        self.classes = classes
+        self.classes_ = classes
+
+    @available_if(_has("decision_function"))
+    def decision_function(self, X: Any) -> NDArray:
+        """Decision values."""
+        return self._output("decision_function", X)
+
+    @available_if(_has("predict_proba"))
+    def predict_proba(self, X: Any) -> NDArray:
+        """Probabilities."""
+        return self._output("predict_proba", X)
+
+
+def _same_rows(X: Any, known: Any) -> bool:
+    """Whether two tables, perhaps of different types, hold the same."""
+    if sparse.issparse(X) and sparse.issparse(known):
+        return X.shape == known.shape and (known != X).nnz == 0
+    return np.array_equal(np.asarray(X), np.asarray(known))
+
+
+def bind(head: Any, K: NDArray[np.float64], task: Task) -> Any:
+    """Outputs of an SVM for the rows of a kernel with its support rows."""
+    if task.classes is None:
+        return BoundRegressor({"predict": head.predict(K)})
+    outputs = {
+        "predict": task.classes[head.predict(K)],
+        "decision_function": head.decision(K),
+        "predict_proba": head.proba(K) if head.calibration is not None else None,
+    }
+    return BoundClassifier(outputs, task.classes[head.classes])

@@ -1,0 +1,216 @@
+"""SVM on the weighted sum of one-feature kernels, as in the papers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from kernelpath.combine import KernelBank, cross_kernel
+from kernelpath.inputs import ColumnTable
+from kernelpath.kernels import FeatureKernel
+from kernelpath.predictors.base import (
+    Fitted,
+    Request,
+    Rows,
+    Setting,
+    TrainingPart,
+    bind,
+    checked_grid,
+    take_columns,
+    union_of,
+)
+from kernelpath.predictors.large import (
+    MOST_COMPONENTS,
+    ColumnMap,
+    LandmarkMap,
+    landmarks,
+    mapped_models,
+)
+from kernelpath.predictors.svm import SVMHead, fit_svms
+from kernelpath.rankings import SizedPoint
+
+N_COMPONENTS = 10  # of the map of one feature
+
+
+@dataclass(frozen=True)
+class WeightedKernelSVM:
+    r"""SVM on :math:`\sum_i w_i K_i`, with the weights of the path.
+
+    Every base kernel is centred and has trace 1 on the training rows; their sum is scaled to mean
+    diagonal 1, so that ``C`` means the same at every size.  A selector that gives no weights is
+    served by the alignments of the chosen features.
+
+    Parameters
+    ----------
+    C : sequence of float
+        Values to choose from, inside the training part.
+
+    Examples
+    --------
+    >>> import kernelpath as kp
+    >>> data = kp.datasets.make_additive(n_samples=150, n_features=20, random_state=0)
+    >>> predictor = kp.WeightedKernelSVM(C=(1.0, 10.0))
+    >>> model = kp.PathCV(kp.LpKTASelector(), predictor=predictor, n_features=[2, 4], cv=3)
+    >>> model.fit(data.X, data.y).operating_point_.predictor
+    'weighted_kernel'
+    """
+
+    C: Sequence[float] = (1.0, 0.1, 10.0, 100.0)
+    name = "weighted_kernel"
+
+    def settings(self, n_rows: int) -> list[Setting]:
+        """Values of ``C``."""
+        return [{"C": C} for C in checked_grid("C", self.C)]
+
+    def models(
+        self, part: TrainingPart, requests: Sequence[Request], new: Rows | None
+    ) -> Iterator[Fitted]:
+        """Fit at every size; the base kernels are computed once for all of them."""
+        if not requests:
+            return
+        points = [part.traced.at(k) for k, _ in requests]
+        columns = union_of(points)
+        bank = _bank(part, columns)
+        total = part.rows.n_rows if part.sample_weight is None else part.sample_weight.sum()
+        weights = _weight_matrix(points, columns, bank, float(total))
+        if part.large:
+            for request, row in zip(requests, weights):
+                feature_map = _feature_map(part, bank, columns, row)
+                yield from mapped_models(self.name, feature_map, part, request, new)
+            return
+        new_values = None if new is None else take_columns(new.table.values, columns)
+        combined = bank.combine(weights, new_values, memory_limit=part.memory_limit)
+        for (k, settings), row, kernel in zip(requests, weights, combined):
+            heads = fit_svms(
+                kernel.train, part.codes, part.task, [setting["C"] for setting in settings],
+                sample_weight=part.sample_weight, max_iter=part.max_iter,
+            )  # fmt: skip
+            for setting in settings:
+                head = heads[setting["C"]]
+                bound = None
+                if kernel.new is not None:
+                    bound = bind(head, kernel.new[:, head.support], part.task)
+                maker = _Maker(bank, columns, row, head, kernel.column_means)
+                yield k, setting, bound, maker
+
+
+def _feature_map(
+    part: TrainingPart, bank: KernelBank, columns: NDArray[np.intp], weights: NDArray[np.float64]
+) -> Any:
+    """Explicit map of a point: feature by feature while that is small, by landmarks beyond."""
+    active = np.flatnonzero(bank.point_weights(weights))
+    if N_COMPONENTS * len(active) <= MOST_COMPONENTS:
+        from kernelpath.combine.explicit import ExplicitMap
+
+        explicit = ExplicitMap.fit(bank.take(active), weights[active], n_components=N_COMPONENTS)
+        return ColumnMap(columns[active], explicit)
+    rows = landmarks(part)
+    machine = _machine(bank, columns, weights, rows, None)
+    return LandmarkMap.fit(machine, part.rows.take(rows))
+
+
+def _bank(part: TrainingPart, columns: NDArray[np.intp]) -> KernelBank:
+    table = part.rows.table
+    options = dict(part.traced.kernel or {"kernel": "auto"})
+    gamma = options.get("gamma")
+    if gamma is not None and np.ndim(gamma) == 1:
+        options["gamma"] = np.asarray(gamma)[columns]
+    return KernelBank.fit(
+        ColumnTable(
+            take_columns(table.values, columns),
+            None if table.names is None else table.names[columns],
+            table.categorical[columns],
+        ),
+        part.y,
+        sample_weight=part.sample_weight,
+        task=part.task.kind,
+        n_jobs=part.n_jobs,
+        **options,
+    )
+
+
+def _weight_matrix(
+    points: Sequence[SizedPoint], columns: NDArray[np.intp], bank: KernelBank, total: float
+) -> NDArray[np.float64]:
+    """Weights of all points; each kernel has mean diagonal 1 over rows that weigh ``total``."""
+    weights = np.zeros((len(points), len(columns)))
+    for row, point in zip(weights, points):
+        where = np.searchsorted(columns, point.columns)
+        row[where] = bank.alignments[where] if point.weights is None else point.weights
+        row[bank.constant] = 0.0
+        if not row.any():  # chosen without any weight: all count alike
+            row[where] = 1.0
+            row[bank.constant] = 0.0
+        row *= total / (row.sum() or 1.0)
+    return weights
+
+
+@dataclass(frozen=True)
+class _Maker:
+    """Parts from which the model is made when it is wanted."""
+
+    bank: KernelBank
+    columns: NDArray[np.intp]
+    weights: NDArray[np.float64]
+    head: SVMHead
+    column_means: NDArray[np.float64]
+
+    def machine(self) -> WeightedKernelMachine:
+        """Model that reads new rows, with support rows and used columns only."""
+        head = self.head
+        # Coefficients of a pair sum to zero, so centring with the training rows only moves b.
+        shift = head.dual_coef @ self.column_means[head.support]
+        support = np.arange(len(head.support))
+        moved = replace(head, support=support, intercept=head.intercept - shift)
+        return _machine(self.bank, self.columns, self.weights, head.support, moved)
+
+
+def _machine(
+    bank: KernelBank,
+    columns: NDArray[np.intp],
+    weights: NDArray[np.float64],
+    rows: NDArray[np.intp],
+    head: SVMHead | None,
+) -> WeightedKernelMachine:
+    """Machine with some training rows, and the columns that have a weight."""
+    raw = bank.point_weights(weights)
+    used = np.flatnonzero(raw)
+    values = take_columns(bank.values, used)
+    return WeightedKernelMachine(
+        columns=columns[used],
+        support_values=values.tocsr()[rows] if sparse.issparse(values) else values[rows],
+        kernels=bank.kernels,
+        which=bank.which[used],
+        gamma=bank.gamma[used],
+        center=bank.center[used],
+        weights=raw[used],
+        head=head,
+    )
+
+
+@dataclass(frozen=True)
+class WeightedKernelMachine:
+    """A fitted SVM on a weighted sum of one-feature kernels."""
+
+    columns: NDArray[np.intp]
+    support_values: Any
+    kernels: tuple[FeatureKernel, ...]
+    which: NDArray[np.intp]
+    gamma: NDArray[np.float64]
+    center: NDArray[np.float64]
+    weights: NDArray[np.float64]
+    head: SVMHead | None
+    name = "weighted_kernel"
+
+    def kernel(self, rows: Rows) -> NDArray[np.float64]:
+        """Kernel of new rows with the support rows."""
+        values = take_columns(rows.table.values, self.columns)
+        return cross_kernel(
+            self.support_values, values, self.kernels, self.which, self.gamma, self.center,
+            self.weights,
+        )  # fmt: skip

@@ -1,0 +1,399 @@
+"""Picture of the score against the number of features.  Stored data first, drawn by ``plot``.
+
+matplotlib is an optional dependency and imported inside the functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernelpath.report.displays import GREY, PALETTE, _any_glyph, _apart, _axes, _import, _label
+from kernelpath.scoring import PathScores, score_text
+
+INK = "#202124"
+CHANCE = "#5F6368"
+SCALES = ("log", "linear", "fraction")
+BACKGROUND = {"fc": "white", "ec": "none", "alpha": 0.85, "pad": 0.8}  # hides the grid
+DASHES = ("-", "--", ":", "-.")  # once all colours are used
+
+
+@dataclass(frozen=True)
+class ScoreCurve:
+    """Mean score and its standard error against the number of features.
+
+    Attributes
+    ----------
+    name : str
+    n_features, mean, se : ndarray of shape (n_sizes,)
+        The scores are NaN where unknown.
+    """
+
+    name: str
+    n_features: NDArray[np.int64]
+    mean: NDArray[np.float64]
+    se: NDArray[np.float64]
+
+    @property
+    def known(self) -> bool:
+        """Whether there is anything to draw."""
+        return not np.isnan(self.mean).all()
+
+
+@dataclass(frozen=True)
+class AccuracyDisplay:
+    """Score against the number of features: one path, other methods, and no features at all.
+
+    Attributes
+    ----------
+    main : ScoreCurve
+        The path itself, drawn bold with a band of one standard error.
+    baselines : tuple of ScoreCurve
+        Other methods, drawn thin.
+    chosen : int or None
+        Number of features of the operating point.
+    chance : float
+        Mean score without any feature; NaN when unknown.
+    scoring : str
+    n_columns : int
+        Number of columns of the table.
+    x : {"log", "linear", "fraction"}
+
+    Examples
+    --------
+    >>> scores = PathScores([1, 2, 5], [[0.6, 0.8, 0.9], [0.7, 0.9, 0.9]], scoring="accuracy")
+    >>> display = AccuracyDisplay.from_scores(scores, chosen=2, n_columns=10)
+    >>> display.main.n_features, display.chosen
+    (array([1, 2, 5]), 2)
+    """
+
+    main: ScoreCurve
+    baselines: tuple[ScoreCurve, ...]
+    chosen: int | None
+    chance: float
+    scoring: str
+    n_columns: int
+    x: str = "log"
+
+    @classmethod
+    def from_scores(
+        cls,
+        scores: PathScores,
+        *,
+        n_columns: int | None = None,
+        chosen: int | None = None,
+        baselines: Mapping[str, PathScores] | None = None,
+        label: str = "this path",
+        x: str = "log",
+    ) -> AccuracyDisplay:
+        """Take the curves from scores.
+
+        Parameters
+        ----------
+        scores : PathScores
+        n_columns : int, optional
+            Number of columns of the table; default from the supports.
+        chosen : int, optional
+            Number of features to mark; one of ``scores.n_features``.
+        baselines : dict of str to PathScores, optional
+            Other methods, with the same measure.
+        label : str
+            Name of the main curve, written only when there are baselines.
+        x : {"log", "linear", "fraction"}
+            Number of features, or with "fraction" the share of all columns in percent.
+        """
+        others = dict(baselines or {})
+        if x not in SCALES:
+            raise ValueError(f"x must be one of {str(SCALES)[1:-1]}, got {x!r}")
+        for name, other in others.items():
+            if other.scoring != scores.scoring:
+                raise ValueError(
+                    f"baseline {name!r} is scored by {other.scoring!r}, not {scores.scoring!r}"
+                )
+        n_columns = scores.n_columns if n_columns is None else n_columns
+        if n_columns is None:
+            raise ValueError("n_columns is needed, because the scores hold no supports")
+        largest = max(int(s.n_features[-1]) for s in (scores, *others.values()))
+        if n_columns < largest:
+            raise ValueError(f"n_columns is {n_columns}, but {largest} features were scored")
+        named = [(label, scores), *others.items()]
+        curves = [ScoreCurve(str(name), s.n_features, s.mean, s.se) for name, s in named]
+        return cls(
+            main=curves[0],
+            baselines=tuple(curves[1:]),
+            chosen=None if chosen is None else int(scores.n_features[scores.position(chosen)]),
+            chance=scores.chance_mean,
+            scoring=scores.scoring,
+            n_columns=int(n_columns),
+            x=x,
+        )
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw on ``ax`` (a new one by default) and return it."""
+        return self._draw(_axes(ax), fit=ax is None)
+
+    def _draw(self, ax: Any, *, fit: bool) -> Any:
+        """Draw; with ``fit`` the figure is ours and its margins are set to hold the labels."""
+        curves = [curve for curve in (self.main, *self.baselines) if curve.known]
+        self._dress(ax, curves)
+        for i, curve in enumerate(self.baselines):
+            # The dot tells where a curve ends, and shows a curve of one size.
+            end = {"marker": "o", "markevery": [-1], "ms": 4}
+            ax.plot(self._x(curve.n_features), curve.mean, lw=1.3, zorder=3, **end, **_style(i))
+        if self.main.known:
+            self._draw_main(ax)
+        if not np.isnan(self.chance):
+            ax.axhline(self.chance, color=GREY, lw=1.1, ls=(0, (5, 3)), zorder=2)
+        if self.baselines and curves:
+            self._label_curves(ax)
+        if fit:
+            with _any_glyph():
+                ax.figure.tight_layout()
+        if not curves:
+            ax.text(0.5, 0.5, "no fold is finished", transform=ax.transAxes, ha="center")
+            return ax
+        # Last, because a free place for a text is measured on the finished picture.
+        taken = self._obstacles(ax, curves)
+        if not np.isnan(self.chance):
+            taken = np.vstack([taken, _write_on_line(ax, "no features", self.chance, taken)])
+        if self.chosen is not None and self.main.known:
+            self._mark_chosen(ax, taken)
+        return ax
+
+    def _x(self, n_features: Any) -> Any:
+        return np.asarray(n_features) / (self.n_columns if self.x == "fraction" else 1)
+
+    def _dress(self, ax: Any, curves: list[ScoreCurve]) -> None:
+        """Limits, ticks and words around the curves."""
+        what = "share of features" if self.x == "fraction" else "number of features"
+        name, total = _label(self.scoring), f"{self.n_columns:,}"
+        # A name with an underscore is a name in code and stays as it is.
+        heading = name if "_" in name else name[:1].upper() + name[1:]
+        title = ax.set_title(f"{heading} against {what}", loc="left")
+        for text in (title, ax.set_ylabel(name)):
+            text.set_parse_math(False)
+        ax.set_xlabel(
+            f"share of all {total} features" if self.x == "fraction" else f"{what} (of {total})"
+        )
+        sizes = np.concatenate([curve.n_features for curve in curves or [self.main]])
+        _scale_x(ax, self.x, int(sizes.min()), int(sizes.max()), self.n_columns)
+        if not curves:
+            ax.set_yticks([])
+            return
+        spread = np.nan_to_num(self.main.se)
+        seen = [curve.mean for curve in curves] + [np.array([self.chance])]
+        heights = np.concatenate([*seen, self.main.mean - spread, self.main.mean + spread])
+        low, high = float(np.nanmin(heights)), float(np.nanmax(heights))
+        if high - low <= 1e-9 * max(abs(low), abs(high), 0.1):  # flat, up to rounding
+            low, high = low - 0.05 * max(abs(low), 0.1), high + 0.05 * max(abs(high), 0.1)
+        room = 0.07 * (high - low)
+        # At the top a strip of 26 points: whatever the curves do, there the chosen size fits.
+        strip = min(26 / 72 * ax.figure.dpi / ax.bbox.height, 0.4)
+        ax.set_ylim(low - room, high + (high - low + room) * strip / (1 - strip))
+
+    def _draw_main(self, ax: Any) -> None:
+        x, curve = self._x(self.main.n_features), self.main
+        if len(x) == 1:  # neither a line nor a band through one point can be seen
+            error = None if np.isnan(curve.se[0]) else curve.se
+            ax.errorbar(x, curve.mean, error, color=PALETTE[0], marker="o", capsize=4, zorder=5)
+            return
+        if not np.isnan(curve.se).any():
+            band = {"color": PALETTE[0], "alpha": 0.15, "lw": 0, "zorder": 2}
+            ax.fill_between(x, curve.mean - curve.se, curve.mean + curve.se, **band)
+        ax.plot(x, curve.mean, color=PALETTE[0], lw=2.4, zorder=4)
+
+    def _label_curves(self, ax: Any) -> None:
+        """Write the names right of the axes, in the colours of the curves, moved apart."""
+        ends = [(curve, _style(i)["color"]) for i, curve in enumerate(self.baselines)]
+        ends = [end for end in [*ends, (self.main, PALETTE[0])] if end[0].known]
+        ends.sort(key=lambda end: float(end[0].mean[-1]))
+        low, high = ax.get_ylim()
+        step = min(0.062, 1 / len(ends))
+        heights = [(float(curve.mean[-1]) - low) / (high - low) for curve, _ in ends]
+        for place, (curve, color) in zip(_apart(heights, 0.0, 1.0, step), ends):
+            # Dotted, so that it is not taken for more of the curve.
+            line = {"arrowstyle": "-", "color": color, "lw": 0.8, "ls": ":", "shrinkB": 3}
+            text = ax.annotate(
+                _label(curve.name), (self._x(curve.n_features[-1]), curve.mean[-1]),
+                xytext=(1.03, place), textcoords="axes fraction", color=color, va="center",
+                fontsize=9 if step > 0.05 else 7, annotation_clip=False,
+                fontweight="bold" if curve is self.main else "normal",
+                arrowprops=line | {"relpos": (0.0, 0.5), "shrinkA": 1},
+            )  # fmt: skip
+            text.set_parse_math(False)  # a dollar sign in a name is a dollar sign
+
+    def _obstacles(self, ax: Any, drawn: list[ScoreCurve]) -> NDArray[np.float64]:
+        """Pixels and their importance, (n, 3): what a text should not cover."""
+        parts = []
+        for curve in drawn:
+            ours = curve is self.main
+            spread = np.nan_to_num(curve.se)
+            lines = [(curve.mean, 10.0 if ours else 4.0)]
+            if ours:
+                lines += [(curve.mean + s * spread, 2.0) for s in (-1, 1)]
+            parts += [_pixels(ax, self._x(curve.n_features), *line) for line in lines]
+        if not np.isnan(self.chance):
+            parts.append(_pixels(ax, ax.get_xlim(), np.full(2, self.chance), 4.0))
+        return np.vstack(parts)
+
+    def _mark_chosen(self, ax: Any, taken: NDArray[np.float64]) -> None:
+        """Dot at the chosen size, with its numbers where they cover little."""
+        i = int(np.flatnonzero(self.main.n_features == self.chosen)[0])
+        place = (float(self._x(self.chosen)), float(self.main.mean[i]))
+        dot = {"marker": "o", "ms": 9, "mec": "white", "mew": 1.6, "color": PALETTE[0]}
+        ax.plot(*place, ls="none", zorder=6, **dot)
+        score = score_text(place[1], float(self.main.se[i]), "±").replace("-", "\N{MINUS SIGN}")
+        label = f"{self.chosen:,} {'feature' if self.chosen == 1 else 'features'}, {score}"
+        style = {"fontsize": 9.5, "color": INK, "bbox": BACKGROUND, "zorder": 5}
+        size = _measure(ax, label, style)
+        pixel = ax.transData.transform(place)
+        edge = (size + size[1]) / 2  # of the box that holds the centres
+        low, high = ax.bbox.p0 + edge, ax.bbox.p1 - edge
+        across, up = np.linspace(low, high, 41).T
+        across = np.append(across, np.clip(pixel[0], *np.sort([low[0], high[0]])))
+        centre = _free_place(across, up, size, np.vstack([taken, [*pixel, 200.0]]), pixel)
+        x, y = ax.transAxes.inverted().transform(centre)
+        # Held at the end next to the margin: in smaller axes the text grows inwards.
+        side, half = ("left", -0.5) if x < 0.5 else ("right", 0.5)
+        hold = float(np.clip((pixel[0] - centre[0]) / size[0] + 0.5, 0, 1))
+        line = {"arrowstyle": "-", "color": INK, "lw": 0.7, "shrinkA": 0, "shrinkB": 6}
+        line["relpos"] = (hold, 0.5 if hold in (0, 1) else float(pixel[1] > centre[1]))
+        away = np.hypot(*np.maximum(np.abs(centre - pixel) - size / 2, 0))
+        ax.annotate(
+            label, place, xytext=(x + half * size[0] / ax.bbox.width, y), ha=side, va="center",
+            textcoords="axes fraction", arrowprops=line if away > 1.5 * size[1] else None, **style,
+        )  # fmt: skip
+
+
+def plot_scores(scores: PathScores, ax: Any = None, **options: Any) -> Any:
+    """Draw scores against the number of features and return the axes.
+
+    Parameters
+    ----------
+    scores : PathScores
+    ax : matplotlib Axes, optional
+    **options
+        As for :meth:`AccuracyDisplay.from_scores`.
+    """
+    return AccuracyDisplay.from_scores(scores, **options).plot(ax)
+
+
+def save_scores(display: AccuracyDisplay, file: Any, format: str = "png") -> None:
+    """Write the picture to a file or file object, without a screen."""
+    _import("matplotlib")
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    # The resolution of the file from the start: texts are measured, and hinting depends on it.
+    figure = Figure(figsize=(8, 4.6), dpi=150)
+    FigureCanvasAgg(figure)
+    display._draw(_axes(figure.subplots()), fit=True)
+    with _any_glyph():
+        figure.savefig(file, format=format)
+
+
+def _style(i: int) -> dict[str, Any]:
+    """Colour and dashes of a baseline; the first colour belongs to the path."""
+    colors = PALETTE[1:]
+    return {"color": colors[i % len(colors)], "ls": DASHES[i // len(colors) % len(DASHES)]}
+
+
+def _scale_x(ax: Any, scale: str, low: int, high: int, n_columns: int) -> None:
+    """Limits and readable ticks for sizes from ``low`` to ``high``."""
+    from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
+
+    write = _percent if scale == "fraction" else "{:,.0f}".format
+    labels = FuncFormatter(lambda value, _: write(value))
+    if scale == "linear":
+        room = 0.03 * (high - low) or 1.0
+        ax.set_xlim(max(low - room, 0), high + room)
+        ax.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=8, steps=[1, 2, 5, 10]))
+        ax.xaxis.set_major_formatter(labels)
+        return
+    unit = n_columns if scale == "fraction" else 1
+    room = (high / low) ** 0.03 if high > low else 2.0
+    ax.set_xscale("log")
+    ax.set_xlim(low / unit / room, high / unit * room)
+    percent = 100 / unit if scale == "fraction" else 1
+    most = int(np.clip(2.2 * ax.bbox.width / ax.figure.dpi, 4, 10))  # labels that fit
+    ticks = _log_ticks(low * percent, high * percent, most, whole=scale == "log")
+    ax.xaxis.set_major_locator(FixedLocator((ticks if scale == "log" else ticks / 100).tolist()))
+    ax.xaxis.set_minor_locator(NullLocator())
+    ax.xaxis.set_major_formatter(labels)
+
+
+def _percent(share: float) -> str:
+    value = f"{100 * share:#.3g}" if share >= 0.01 else f"{100 * share:.10f}"
+    return value.rstrip("0").rstrip(".") + " %"
+
+
+def _log_ticks(low: float, high: float, most: int, *, whole: bool) -> NDArray[np.float64]:
+    """Ticks 1, 2, 5, 10, ... from ``low`` to ``high``, or fewer if these are too many."""
+    decades = 10.0 ** np.arange(np.floor(np.log10(low)), np.ceil(np.log10(high)) + 1)
+    tens, slack = np.empty(0), 1 + 1e-9
+    for steps in ((1, 2, 5), (1, 1.5, 2, 3, 5, 7), (1,)):
+        tens = np.outer(decades, steps).ravel()
+        tens = tens[(tens >= low / slack) & (tens <= high * slack)]
+        tens = tens[tens == np.round(tens)] if whole else tens
+        if 3 <= len(tens) <= most:
+            return tens
+    if high > 10 * low:
+        return tens[:: -(-len(tens) // most)]
+    step = np.ceil((high - low) / 5) if whole else (high - low) / 4  # too narrow for round numbers
+    return low + step * np.arange(np.floor((high - low) / step * slack) + 1 if step else 1)
+
+
+def _pixels(ax: Any, x: Any, y: Any, weight: float) -> NDArray[np.float64]:
+    """Points every few pixels along a line, each with a weight."""
+    corners = ax.transData.transform(np.column_stack([x, y]))
+    along = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(corners, axis=0).T))])
+    places = np.linspace(0, along[-1], int(along[-1] / 3) + 1)
+    line = [np.interp(places, along, corners[:, i]) for i in (0, 1)]
+    return np.column_stack([*line, np.full(len(places), weight)])
+
+
+def _measure(ax: Any, label: str, style: dict[str, Any]) -> NDArray[np.float64]:
+    """Width and height of a text in pixels."""
+    probe = ax.text(0, 0, label, **style)
+    box = probe.get_window_extent()
+    probe.remove()
+    return np.array([box.width, box.height])
+
+
+def _free_place(
+    across: Any, up: Any, size: Any, taken: NDArray[np.float64], target: Any
+) -> NDArray[np.float64]:
+    """The centre, on a grid, at which a box covers least, and then is nearest to ``target``."""
+    half = np.asarray(size) / 2 + 0.6 * size[1]  # in heights of the text, whatever the resolution
+    # One product of matrices counts for all places of the grid.
+    columns = np.abs(across[:, None] - taken[:, 0]) < half[0]
+    rows = np.abs(up[:, None] - taken[:, 1]) < half[1]
+    covered = (columns * taken[:, 2]) @ rows.T
+    away = np.abs(np.stack(np.meshgrid(across, up, indexing="ij"), axis=-1) - target)
+    outside = np.hypot(*np.moveaxis(np.maximum(away - half, 0), -1, 0))  # from the edge of the box
+    cost = covered + 0.15 * outside + 0.01 * away.sum(axis=-1)
+    i, j = np.unravel_index(np.argmin(cost), cost.shape)
+    return np.array([across[i], up[j]])
+
+
+def _write_on_line(
+    ax: Any, label: str, y: float, taken: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Write a small text above or below a horizontal line; the pixels it takes."""
+    style = {"fontsize": 8.5, "color": CHANCE, "zorder": 2}
+    width, height = _measure(ax, label, style)
+    level = ax.transData.transform((ax.get_xlim()[0], y))[1]
+    edge = (width + height) / 2
+    across = np.linspace(ax.bbox.x1 - edge, ax.bbox.x0 + edge, 30)
+    # The line itself is no obstacle to its own name, so the distance is one that clears it.
+    sides = [s for s in (1, -1) if ax.bbox.y0 < level + s * 1.8 * height < ax.bbox.y1] or [1]
+    up = level + 1.2 * height * np.array(sides)
+    centre = _free_place(across, up, (width, height), taken, (across[0], up[0]))
+    place = ax.transAxes.inverted().transform(centre)
+    ax.text(*place, label, transform=ax.transAxes, ha="center", va="center", **style)
+    spots = np.linspace(-width / 2, width / 2, 20) + centre[0]
+    return np.column_stack([spots, np.full(20, centre[1]), np.full(20, 20.0)])
