@@ -143,8 +143,12 @@ def trace(
     y: NDArray,
     sample_weight: NDArray | None = None,
     fit_params: dict[str, Any] | None = None,
+    *,
+    report: bool = False,
 ) -> Traced:
     """Fit a clone of the selector and read what it chose at every size.
+
+    With ``report`` the selector may warn of constant columns.
 
     Examples
     --------
@@ -157,7 +161,8 @@ def trace(
     n_columns = X.shape[1]
     with warnings.catch_warnings(), np.errstate(invalid="ignore", divide="ignore"):
         # A column constant in one fold: it gets no score, or weight 0.
-        warnings.filterwarnings("ignore", message=r".* constant", category=UserWarning)
+        if not report:
+            warnings.filterwarnings("ignore", message=r".* constant", category=UserWarning)
         if not hasattr(selector, "fit"):
             return _ranked(selector(X, y), n_columns, describe(selector))
         fitted = clone(selector)

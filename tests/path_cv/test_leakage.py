@@ -80,6 +80,20 @@ def test_pure_noise_scores_chance_at_every_size(selector, predictor):
     _within_two_errors([path_cv(**options).fit(*_noise(seed=s)).scores_ for s in range(5)])
 
 
+def test_pure_noise_over_many_tables_within_two_standard_errors_of_chance_at_every_size():
+    """The spread of one table is not that of its folds, which share rows: so over tables."""
+    sizes = [1, 2, 5, 20, 100]
+    means = []
+    for seed in range(16):
+        X, y = _noise(n=200, d=100, seed=seed)
+        model = path_cv(kp.LpKTASelector(step=0.1), predictor=JOINT, cv=5, n_features=sizes)
+        means.append(model.fit(X, y).scores_.mean)
+    means = np.array(means)
+    se = means.std(axis=0, ddof=1) / np.sqrt(len(means))
+    assert (np.abs(means.mean(axis=0) - 0.5) <= 2 * se).all()
+    assert se.max() < 0.02  # so that a leak of a few points would be seen
+
+
 def test_pure_noise_with_all_defaults():
     options = {"predictor": "auto", "n_features": [1, 20], "inner_cv": 2}
     runs = [path_cv(**options).fit(*_noise(60, 60, s)).scores_ for s in range(4)]

@@ -223,23 +223,13 @@ def test_any_size_can_be_asked_for_later():
     for k in (1, 3, 6):
         alone = path_cv(n_features=k).fit(X, Y)
         np.testing.assert_array_equal(model.predict(X, n_features=k), alone.predict(X))
-        np.testing.assert_array_equal(model.transform(X, n_features=k), alone.transform(X))
+        chosen = model.path_.at(n_features=k).support
+        np.testing.assert_array_equal(X[:, chosen], alone.transform(X))
         np.testing.assert_array_equal(
             model.decision_function(X, n_features=k), alone.decision_function(X)
         )
     k = model.operating_point_.n_features
     np.testing.assert_array_equal(model.predict(X, n_features=k), model.predict(X))
-
-
-@pytest.mark.xfail(
-    reason="get_feature_names_out knows only the operating point", raises=ValueError, strict=True
-)
-def test_another_size_as_a_frame():
-    import pandas as pd
-
-    frame = pd.DataFrame(X, columns=list("abcdef"))
-    model = path_cv().set_output(transform="pandas").fit(frame, Y)
-    assert model.transform(frame, n_features=4).shape == (80, 4)
 
 
 # -- predictors of others -------------------------------------------------------------------------

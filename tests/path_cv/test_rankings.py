@@ -131,7 +131,7 @@ def test_columns_without_score_are_never_chosen():
     model = path_cv(_three_scores, n_features=[2, 5]).fit(X, Y)
     assert model.scores_.n_features.tolist() == [2, 5]
     assert model.scores_.n_used.tolist() == [[2, 3], [2, 3]]
-    assert model.transform(X, n_features=6).shape[1] == 3
+    assert model.choose(lambda scores: 5).support.sum() == 3
 
 
 def _three_scores(X, y):
@@ -146,7 +146,12 @@ def test_constant_columns_of_a_fold_do_not_warn():
         model = path_cv(ranker, n_features=[1, 6]).fit(table, Y)
         assert model.scores_.n_used.min() >= 1
     table[:, 2] = 0.0
-    assert path_cv(f_classif, n_features=[1, 6]).fit(table, Y).scores_.n_used[:, 1].max() == 5
+    with pytest.warns(UserWarning, match="constant"):  # in the whole table: said once
+        model = path_cv(f_classif, n_features=[1, 6]).fit(table, Y)
+    assert model.scores_.n_used[:, 1].max() == 5
+    with pytest.warns(UserWarning, match="Column 2 is constant and will never be selected") as told:
+        path_cv(kp.LpKTASelector(), n_features=[1]).fit(table, Y)
+    assert len(told) == 1
 
 
 def test_rfe_with_many_features_of_rank_one_orders_them_by_the_last_model():

@@ -84,7 +84,9 @@ class Parts:
         """Points whose dense columns fit into ``limit`` bytes together."""
         if self.dense is None or self.dense_weights is None:
             return 2**62
-        pairs = self.n_pairs
+        # Whole matrices are counted, although a triangle is held: beyond that, a second evaluation
+        # of the columns was measured to be no slower than the memory.
+        pairs = self.n_rows * self.n_train
         # With few columns it is cheaper to evaluate them again than to fill much memory.
         worth = max(FEWEST_POINTS, len(self.dense.values))
         return max(1, min(worth, int(limit // max(1, 8 * pairs))))

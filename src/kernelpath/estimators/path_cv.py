@@ -19,7 +19,6 @@ from kernelpath.estimators._path_cv_rows import check_new_rows
 from kernelpath.evaluation.checkpoint import FoldStore
 from kernelpath.evaluation.run import collect
 from kernelpath.operating_point import OperatingPoint, choose
-from kernelpath.predictors.models import columns_of
 from kernelpath.stability import stability_of
 
 if TYPE_CHECKING:
@@ -281,16 +280,6 @@ class PathCV(SelectorMixin, BaseEstimator):
         if not hasattr(self, "scorer_"):
             raise DataError("The file of this model does not hold its scoring, a function.")
         return float(self.scorer_(self, X, y, **score_params))
-
-    def transform(self, X: Any, n_features: int | None = None) -> Any:
-        """Keep the columns of the operating point, or of another number of features."""
-        check_is_fitted(self, "operating_point_")
-        kept = self.operating_point_.support
-        if n_features is not None:
-            k = fitting.checked_size(n_features, self.n_features_in_)
-            known = "_setup" in self.__dict__
-            kept = (fitting.full_point(self._setup, k) if known else self.path_.at(k)).support
-        return columns_of(check_new_rows(self, X).X, np.flatnonzero(kept))
 
     def _get_support_mask(self) -> NDArray[np.bool_]:
         check_is_fitted(self, "operating_point_")

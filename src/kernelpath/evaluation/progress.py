@@ -13,6 +13,8 @@ from typing import Any
 class WorkPlan:
     """Work of a cross-validation, known before it starts.
 
+    The path of all rows before it and the model on all rows after it are not counted.
+
     Attributes
     ----------
     n_rows, n_columns, n_folds, n_sizes : int

@@ -57,14 +57,17 @@ class Study:
     numbers_only: bool = False
     routed: bool = False
 
-    def part(self, rows: NDArray[np.intp], quick: bool = False) -> TrainingPart:
+    def part(
+        self, rows: NDArray[np.intp], quick: bool = False, report: bool = False
+    ) -> TrainingPart:
         """Trace the path from some rows, and only from those."""
         taken = self.rows.take(rows)
         y = self.y[rows]
         weight = None if self.sample_weight is None else self.sample_weight[rows]
         X = taken.table.values if self.numbers_only else taken.X
         offered = None if self.routed else weight
-        traced = trace(self.selector, X, y, offered, self._metadata("selector", rows))
+        params = self._metadata("selector", rows)
+        traced = trace(self.selector, X, y, offered, params, report=report)
         return TrainingPart(
             taken, y, self._scored_task(), traced, weight, self.memory_limit,
             fit_params=self._metadata("predictor", rows), routed=self.routed, quick=quick,

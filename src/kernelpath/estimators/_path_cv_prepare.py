@@ -1,0 +1,226 @@
+"""The first step of PathCV.fit: check everything, trace the path of all rows, plan the work."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn import get_config
+from sklearn.base import clone
+from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import column_or_1d
+
+from kernelpath.encoding import TableEncoder
+from kernelpath.errors import DataError
+from kernelpath.estimators import _path_cv_setup as setup_checks
+from kernelpath.estimators._path_cv_routing import route
+from kernelpath.estimators._path_cv_rows import check_training_rows
+from kernelpath.estimators.lp_kta import LpKTASelector
+from kernelpath.evaluation.folds import check_scoring_works
+from kernelpath.evaluation.progress import Meter, WorkPlan
+from kernelpath.evaluation.study import Split, Study, inner_of
+from kernelpath.evaluation.tuning import n_candidates, n_tuning_fits
+from kernelpath.operating_point import check_rule
+from kernelpath.path import FeaturePath
+from kernelpath.predictors.base import LARGE_ROWS, Rows, TrainingPart
+from kernelpath.predictors.models import check_response
+from kernelpath.predictors.svm import Task
+from kernelpath.provenance import fingerprint
+from kernelpath.rankings import BASELINES, Baseline, check_selector, describe
+from kernelpath.targets import as_vector, check_sample_weight
+
+if TYPE_CHECKING:
+    from kernelpath.estimators.path_cv import PathCV
+
+
+@dataclass
+class Setup:
+    """What is known before the folds: the study, its rows split, the path of all rows."""
+
+    study: Study
+    splits: list[Split]
+    part: TrainingPart
+    path: FeaturePath
+    encoder: TableEncoder
+    plan: WorkPlan
+    meter: Meter
+    scoring: str
+    fingerprint: str
+    baselines: dict[str, Study]
+
+
+def prepare(
+    model: PathCV, X: Any, y: Any, groups: Any, sample_weight: Any, params: dict[str, Any]
+) -> Setup:
+    """Check everything that can be checked, trace the path of all rows, and plan the work."""
+    selector = LpKTASelector() if model.selector is None else model.selector
+    check_rule(model.rule, model.budget, model.tolerance)
+    check_selector(selector)
+    setup_checks.resolve_predictors(model.predictor)  # refuses what cannot predict
+    if y is None:
+        raise ValueError("This PathCV estimator requires y to be passed, but the target y is None.")
+    encoder, rows = check_training_rows(model, X)
+    study, splits, scoring = _make_study(model, selector, rows, y, groups, sample_weight, params)
+    part = replace(study.part(np.arange(rows.n_rows), report=True), task=study.task)
+    sizes = setup_checks.resolve_sizes(model.n_features, part.traced.sizes)
+    if model.rule == "budget" and model.budget < sizes[0]:
+        raise DataError(
+            f"budget={model.budget}, but the smallest size to score has {sizes[0]} features."
+        )
+    study = replace(study, sizes=sizes)
+    baselines = baseline_studies(study, model.baselines)
+    plan = make_plan(study, splits, 1 + len(baselines))
+    meter = Meter(plan.total, model.verbose, callback=getattr(model, "_progress", None))
+    meter.say(str(plan))
+    names = rows.table.names
+    if names is None and getattr(model, "feature_names_in_", None) is not None:
+        names = model.feature_names_in_
+    return Setup(
+        study=study,
+        splits=splits,
+        part=part,
+        path=part.traced.as_path(sizes, names, describe(selector)),
+        encoder=encoder,
+        plan=plan,
+        meter=meter,
+        scoring=scoring,
+        fingerprint=fingerprint(rows.table.values, study.y),
+        baselines=baselines,
+    )
+
+
+def _make_study(
+    model: PathCV,
+    selector: Any,
+    rows: Rows,
+    y: Any,
+    groups: Any,
+    sample_weight: Any,
+    params: dict[str, Any],
+) -> tuple[Study, list[Split], str]:
+    """What all folds share, the folds, and the name of the measure; all of it checked."""
+    own = setup_checks.is_own(model.predictor)
+    y = as_vector(column_or_1d(y, warn=True))
+    if len(y) != rows.n_rows:
+        raise DataError(f"X has {rows.n_rows} rows, but y has {len(y)} values.")
+    routed = route(model, groups, sample_weight, params)
+    if sample_weight is not None:
+        sample_weight = check_sample_weight(sample_weight, rows.n_rows)
+    kind = setup_checks.task_of(y, model.task, model.predictor)
+    classes = setup_checks.checked_target(y, kind, sample_weight)
+    if kind == "regression":
+        y = y.astype(np.float64)
+    else:
+        check_classification_targets(y)
+    setup_checks.check_class_weight(model.class_weight, classes, own)
+    scorer, scoring = setup_checks.resolve_scorer(model.scoring, kind)
+    check_response(model.predictor, scorer, model.probability, own)
+    if own:
+        setup_checks.check_finite(rows.table)
+    seed = _seed(model.random_state)
+    setup_checks.check_sizes(model.n_features, rows.table.shape[1])
+    splits = setup_checks.make_splits(model.cv, y, kind, groups, seed, routed.get("splitter", {}))
+    if model.nested:
+        _check_nested(model, y, kind, groups, seed, splits)
+    study = Study(
+        rows=rows,
+        y=y,
+        task=Task(kind, classes, model.class_weight, bool(model.probability)),
+        selector=_with_task(selector, kind),
+        predictors=setup_checks.resolve_predictors(model.predictor),
+        scorer=scorer,
+        sizes=np.ones(1, dtype=np.int64),
+        sample_weight=sample_weight,
+        groups=groups,
+        inner_cv=inner_of(model.cv, model.inner_cv),
+        memory_limit=setup_checks.bytes_of(model.memory_limit),
+        seed=seed,
+        metadata=routed,
+        routed=bool(get_config().get("enable_metadata_routing")),
+    )
+    if n_candidates(study) > 1:
+        setup_checks.check_inner(study, splits)
+    check_scoring_works(study, splits[0])
+    return study, splits, scoring
+
+
+def _check_nested(
+    model: PathCV, y: NDArray, kind: str, groups: Any, seed: int, splits: Sequence[Split]
+) -> None:
+    """Refuse an outer loop that could not be finished."""
+    if not (hasattr(model.cv, "split") or isinstance(model.cv, int | np.integer)):
+        raise DataError("nested=True needs cv to be a number of folds or a splitter, not splits.")
+    for number, (train, _) in enumerate(splits):
+        own = None if groups is None else np.asarray(groups)[train]
+        try:
+            setup_checks.make_splits(model.cv, y[train], kind, own, seed, {})
+        except DataError as error:
+            raise DataError(
+                f"nested=True: in the training rows of fold {number}, {error}"
+            ) from None
+
+
+def _with_task(selector: Any, kind: str) -> Any:
+    """Say the task to a selector that would guess it anew in every fold."""
+    if hasattr(selector, "get_params") and selector.get_params(deep=False).get("task") == "auto":
+        return clone(selector).set_params(task=kind)
+    return selector
+
+
+def _seed(random_state: Any) -> int:
+    if random_state is None:
+        return 0
+    if isinstance(random_state, int | np.integer):
+        return int(random_state)
+    return int(check_random_state(random_state).randint(2**31 - 1))
+
+
+def make_plan(study: Study, splits: Sequence[Split], n_paths: int) -> WorkPlan:
+    n_inner = 3
+    if not isinstance(study.inner_cv, int | np.integer):
+        n_inner = int(study.inner_cv.get_n_splits(np.zeros(len(study.y)), study.y, study.groups))
+    else:
+        n_inner = int(study.inner_cv)
+    tuning = n_tuning_fits(study, n_inner)
+    n = max(len(train) for train, _ in splits)
+    one = 8 * n * n if n <= LARGE_ROWS else 8 * n * 500
+    return WorkPlan(
+        n_rows=study.rows.n_rows,
+        n_columns=study.rows.table.shape[1],
+        n_folds=len(splits),
+        n_sizes=len(study.sizes),
+        n_traces=n_paths * len(splits) * (1 + (n_inner if tuning else 0)),
+        n_tuning_fits=n_paths * len(splits) * tuning,
+        n_fits=n_paths * len(splits) * len(study.sizes),
+        n_candidates=n_candidates(study),
+        n_paths=n_paths,
+        memory=4 * one + min(len(study.sizes) * one, study.memory_limit),
+    )
+
+
+def baseline_studies(study: Study, baselines: Any) -> dict[str, Study]:
+    """Studies of other rankings, on the table as numbers for those known by name."""
+    if not baselines:
+        return {}
+    if isinstance(baselines, str):
+        baselines = (baselines,)
+    studies = {}
+    for name in baselines:
+        ranker = baselines[name] if isinstance(baselines, dict) else name
+        if isinstance(ranker, str):
+            if ranker not in BASELINES:
+                known = ", ".join(repr(known) for known in BASELINES)
+                raise ValueError(
+                    f"baselines must be among {known}, or a dict of name to selector, "
+                    f"got {ranker!r}"
+                )
+            ranker = Baseline(ranker, study.task.kind, study.seed)
+            studies[str(name)] = replace(study, selector=ranker, numbers_only=True)
+        else:
+            check_selector(ranker)
+            studies[str(name)] = replace(study, selector=_with_task(ranker, study.task.kind))
+    return studies
