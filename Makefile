@@ -31,7 +31,7 @@ lint: $(STAMP)
 
 test: lint
 	$(BIN)/pytest -n auto -q
-	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -q -n auto -m "not slow and not data" tests/alignment tests/properties
+	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -q -n auto -m "not slow and not data" tests/alignment tests/combine tests/properties
 
 bench: $(STAMP)
 	$(BIN)/python benchmarks/run_all.py

@@ -191,6 +191,20 @@ def grid_searches(X: object, y: np.ndarray, sizes: list[int], scaler: object) ->
         search.fit(X, y)
 
 
+def bare_grid_searches(X: np.ndarray, y: np.ndarray, sizes: list[int], scaler: object) -> None:
+    """The same, but the path is traced once per outer fold and its columns are taken for free."""
+    outer = StratifiedKFold(5, shuffle=True, random_state=0)
+    inner = StratifiedKFold(3, shuffle=True, random_state=0)
+    parts = [*outer.split(X, y), (np.arange(len(y)), np.arange(1))]
+    for train, test in parts:
+        order = kp.LpKTASelector().fit(X[train], y[train]).path_.entry_order()
+        for k in sizes:
+            grid = {"svc__gamma": [g / k for g in GAMMAS], "svc__C": VALUES_OF_C}
+            search = GridSearchCV(make_pipeline(scaler, SVC()), grid, cv=inner)
+            columns = np.sort(order[:k])
+            search.fit(X[train][:, columns], y[train]).score(X[test][:, columns], y[test])
+
+
 def path_cv(X: object, y: np.ndarray, sizes: list[int]) -> None:
     predictor = kp.JointRBFSVM(gamma=GAMMAS, C=VALUES_OF_C)
     kp.PathCV(kp.LpKTASelector(), predictor=predictor, n_features=sizes).fit(X, y)
@@ -210,10 +224,11 @@ def against_grid_search(report: Report) -> None:
         if shared is None:
             report.note(f"{name} is not here: its row was left out")
             continue
-        X, y = shared
+        rows = np.linspace(0, len(shared[1]) - 1, 600).astype(int)  # some are sorted by class
+        X, y = shared[0][rows], shared[1][rows]
         scaler = MaxAbsScaler() if sparse.issparse(X) else StandardScaler()
         text = f"{name}, 600 rows, sizes 5, 13, 50, 200"
-        cases.append((text, X[:600], y[:600], [5, 13, 50, 200], scaler))
+        cases.append((text, X, y, [5, 13, 50, 200], scaler))
     for name, X, y, sizes, scaler in cases:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # columns constant in a fold
@@ -221,13 +236,18 @@ def against_grid_search(report: Report) -> None:
             start = time.process_time()
             path_cv(X, y, sizes)
             ours = time.process_time() - start
-            start = time.process_time()
-            grid_searches(X, y, sizes, scaler)
-            theirs = time.process_time() - start
-        ratio = ours / theirs
+            theirs = []
+            for searches in (grid_searches, bare_grid_searches):
+                start = time.process_time()
+                searches(X, y, sizes, scaler)
+                theirs.append(time.process_time() - start)
         report.add(
             f"PathCV against one GridSearchCV per size, same grid: {name}",
-            f"{ratio:.2f}x", "<= 1x", ratio <= 1,
+            f"{ours / theirs[0]:.2f}x", "<= 1x", ours <= theirs[0],
+        )  # fmt: skip
+        report.add(
+            "... with the path traced only once per outer fold on their side",
+            f"{ours / theirs[1]:.2f}x", "<= 1x", ours <= theirs[1],
         )  # fmt: skip
 
 

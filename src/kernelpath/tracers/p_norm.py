@@ -85,6 +85,17 @@ class PNormProblem:
         return self.scores[self.ranking]
 
     @cached_property
+    def ties(self) -> tuple[NDArray[np.float64], NDArray[np.intp], NDArray[np.intp]] | None:
+        """Distinct positive scores, where each feature stands among them, and how many share one.
+
+        None unless ties are many, as with columns of zeros and ones.
+        """
+        distinct, place, counts = np.unique(
+            np.maximum(self.scores, 0.0), return_inverse=True, return_counts=True
+        )
+        return (distinct, place, counts) if len(distinct) * 4 <= self.n_features else None
+
+    @cached_property
     def scale(self) -> float:
         """Largest alignment: residuals are stated relative to it."""
         return float(self.alignments.max(initial=0.0)) or 1.0
@@ -238,6 +249,8 @@ def _fill(
     """Support and weights at one ``p``, in place; returns the KKT residual and the norm term."""
     threshold = float(problem.threshold(p))
     if isinstance(problem.divergence, SquaredEuclidean) and p > 1.0 and threshold > 0:
+        if problem.ties is not None:
+            return _fill_tied(problem, threshold, p, indices, data)
         residual, norm = euclidean_weights(
             problem.scores,
             problem.log_scores,
@@ -256,3 +269,25 @@ def _fill(
     else:
         data[:] = problem.weights(p, indices)
     return problem.residual(p, indices, data), None
+
+
+def _fill_tied(
+    problem: PNormProblem,
+    threshold: float,
+    p: float,
+    indices: NDArray[np.int32],
+    data: NDArray[np.float64],
+) -> tuple[float, float]:
+    """As :func:`_fill`, with one solve for all features of the same score."""
+    assert problem.ties is not None
+    distinct, place, counts = problem.ties
+    first = int(np.searchsorted(distinct, threshold, side="right"))
+    above = distinct[first:]
+    weights = np.empty(len(above))
+    residual, _ = euclidean_weights(
+        above, np.log(above), threshold, p, problem.bregman_strength, problem.norm_strength,
+        np.empty(len(above), dtype=np.int32), weights,
+    )  # fmt: skip
+    indices[:] = np.flatnonzero(problem.scores > threshold)
+    data[:] = weights[place[indices] - first]
+    return residual / problem.scale, float(counts[first:] @ weights**p)
