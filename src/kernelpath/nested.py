@@ -52,8 +52,8 @@ class NestedScore(Frozen):
 
     def __repr__(self) -> str:
         low, high = int(self.n_features.min()), int(self.n_features.max())
-        sizes = f"{low}" if low == high else f"{low} to {high}"
+        sizes = f"{low} to {high} features"
+        if low == high:
+            sizes = "1 feature" if low == 1 else f"{low} features"
         text = score_text(self.mean, self.se)
-        return (
-            f"NestedScore({self.scoring} {text} over {len(self.per_fold)} folds, {sizes} features)"
-        )
+        return f"NestedScore({self.scoring} {text} over {len(self.per_fold)} folds, {sizes})"

@@ -58,11 +58,21 @@ LOG: list = []
 """What the spies saw; a list of the module, because PathCV clones what it is given."""
 
 
+STOP: dict = {}  # kind -> function that says whether to stop now
+
+
+def note(kind, *what):
+    """Write something down, or behave as if the user had pressed Ctrl-C."""
+    if kind in STOP and STOP[kind]():
+        raise KeyboardInterrupt
+    LOG.append((kind, *what))
+
+
 class Spy(BaseEstimator):
     """Ranks by F and writes down the row numbers, which column 0 holds."""
 
     def fit(self, X, y):
-        LOG.append(("trace", np.asarray(X)[:, 0].astype(int), np.asarray(y)))
+        note("trace", np.asarray(X)[:, 0].astype(int), np.asarray(y))
         self.scores_ = f_classif(np.asarray(X)[:, 1:], y)[0]
         self.scores_ = np.concatenate([[-1.0], self.scores_])
         return self
@@ -72,7 +82,7 @@ class SpyNB(ClassifierMixin, BaseEstimator):
     """Naive Bayes that counts its fits."""
 
     def fit(self, X, y):
-        LOG.append(("fit", np.asarray(X).shape, np.asarray(y)))
+        note("fit", np.asarray(X).shape, np.asarray(y))
         self.model_ = GaussianNB().fit(X, y)
         self.classes_ = self.model_.classes_
         return self

@@ -340,3 +340,49 @@ def test_a_scorer_that_predicts_other_rows_is_not_given_wrong_answers():
         path_cv(scoring=backwards).fit(X, Y)
     copied = path_cv(scoring=lambda e, X, y: accuracy_score(y, e.predict(X.copy()))).fit(X, Y)
     np.testing.assert_array_equal(copied.scores_.per_fold, path_cv().fit(X, Y).scores_.per_fold)
+
+
+def test_a_budget_or_tolerance_alone_implies_its_rule():
+    model = path_cv(rule="one_se").fit(X, Y)
+    assert model.choose(budget=1).n_features == 1
+    assert model.choose(tolerance=1.0).n_features == int(model.scores_.n_features[0])
+    with pytest.raises(ValueError, match="budget=1 has no effect under rule='one_se'"):
+        path_cv(rule="one_se", budget=1).fit(X, Y)
+
+
+def test_one_value_is_a_grid_of_one():
+    one = path_cv(predictor=kp.JointRBFSVM(gamma=1, C=10)).fit(X, Y)
+    same = path_cv(predictor=kp.JointRBFSVM(gamma=(1.0,), C=(10.0,))).fit(X, Y)
+    assert one.scores_ == same.scores_
+    assert one.plan_.n_tuning_fits == 0
+
+
+def test_time_left_is_stated_once_there_is_a_basis(capsys):
+    from kernelpath.evaluation.progress import Meter
+
+    meter = Meter(1000, verbose=2)
+    meter._told = -1e9  # as if nothing had been said for long
+    meter.add(1)
+    assert "left" not in capsys.readouterr().err
+    meter._told = -1e9
+    meter.add(199)
+    assert "200 of 1,000 models (20 %), 0 s left" in capsys.readouterr().err
+    meter.skip(100)
+    assert "100 models are known from an earlier run" in capsys.readouterr().err
+
+
+def test_baselines_on_given_axes_are_in_a_legend():
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt
+
+    model = path_cv(baselines={"$a$": "f_test"}).fit(X, Y)
+    figure, axes = plt.subplots(1, 2)
+    model.plot(axes[0])
+    figure.canvas.draw()
+    texts = [text.get_text() for text in axes[0].get_legend().get_texts()]
+    assert len(texts) == 2
+    inside = axes[0].get_window_extent()
+    assert axes[0].get_legend().get_window_extent().x1 <= inside.x1
+    plt.close(figure)

@@ -151,7 +151,7 @@ def test_other_sizes():
             again.decision_function(X, n_features=size), model.decision_function(X, n_features=size)
         )
     np.testing.assert_array_equal(again.transform(X), model.transform(X))
-    with pytest.raises(kp.DataError, match=r"4 features, only .*3, 5.*n_features=4"):
+    with pytest.raises(kp.DataError, match=r"4 features here, only .*3, 5.*n_features=4"):
         again.predict(X, n_features=4)
     with pytest.raises(kp.DataError, match="between 1 and 6"):
         model.save(io.BytesIO(), n_features=9)
@@ -262,3 +262,19 @@ def test_foreign_files(tmp_path):
         kp.load_model(io.BytesIO(other.getvalue()))
     with pytest.raises(FileNotFoundError, match="no saved model"):
         kp.load_model(tmp_path / "missing.kpmodel")
+
+
+def test_a_loaded_model_can_be_asked_for_other_rules():
+    model = path_cv(rule="best").fit(X, Y)
+    again = _round_trip(model)
+    assert again.choose() == model.choose()
+    smallest = again.choose(budget=1)
+    assert (smallest.n_features, smallest.rule, smallest.predictor) == (1, "budget", "")
+    assert smallest.feature_names == model.choose(budget=1).feature_names
+
+
+def test_an_estimator_is_named_when_it_cannot_be_saved():
+    from sklearn.naive_bayes import GaussianNB
+
+    with pytest.raises(ValueError, match="GaussianNB cannot be saved without pickle"):
+        path_cv(predictor=GaussianNB()).fit(X, Y).save(io.BytesIO())

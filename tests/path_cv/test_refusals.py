@@ -51,7 +51,7 @@ ONE_CLASS_FOLD = [(np.flatnonzero(Y == 1), np.flatnonzero(Y == 0))]
         ({"cv": ONE_CLASS_FOLD}, "fold 0 lack the class 0"),
         ({"cv": KFold(2), "target": np.arange(60) // 30}, "lack the class 0; use stratified"),
         ({"cv": 5, "target": _rare(3)}, r"Class 'rare' has 3 rows, fewer than cv=5.*use cv=3"),
-        ({"cv": 2, "target": _rare(1)}, "has 1 rows.*merge or drop"),
+        ({"cv": 2, "target": _rare(1)}, "has 1 row,.*merge or drop"),
         ({"target": np.where(Y, 0.5, 1.5)}, "Unknown label type"),
         ({"cv": 61}, "61 folds, but there are 60 rows"),
         ({"cv": 1}, "at least 2 folds"),
@@ -118,10 +118,10 @@ def test_sizes_of_any_integer_type_are_fine(n_features):
          "predict_proba, which the predictor RidgeClassifier"),
         ({"scoring": "neg_log_loss"}, ValueError, "probability=True"),
         ({"predictor": LinearRegression(), "target": WORDS}, ValueError, "text"),
-        ({"predictor": LogisticRegression(), "target": X[:, 1]}, ValueError, "continuous"),
+        ({"predictor": LogisticRegression(), "target": X[:, 1]}, ValueError, "fractions"),
         ({"predictor": GaussianNB(), "class_weight": "balanced"}, ValueError, "in the predictor"),
-        ({"predictor": kp.JointRBFSVM(C=())}, ValueError, "C must be a sequence of positive"),
-        ({"predictor": kp.JointRBFSVM(C=10)}, ValueError, "C must be a sequence of positive"),
+        ({"predictor": kp.JointRBFSVM(C=())}, ValueError, "C must be a positive number or several"),
+        ({"predictor": kp.JointRBFSVM(C=-10)}, ValueError, "C must be a positive number"),
         ({"predictor": kp.JointRBFSVM(gamma=(0.0,))}, ValueError, "gamma must be"),
         ({"predictor": kp.WeightedKernelSVM(C=(-1,))}, ValueError, "C must be"),
         ({"predictor": kp.WeightedKernelSVM(C=("a",))}, ValueError, "C must be"),
@@ -229,7 +229,7 @@ def test_text_without_a_kernel_for_it():
 def test_a_score_that_is_not_a_number():
     """One class in the rows held out: no area under the curve."""
     split = [(np.arange(40), np.flatnonzero(Y[40:] == 1) + 40)]
-    _refused("fold 0 at 1 features is nan.*one class only", cv=split, scoring="roc_auc",
+    _refused("fold 0 at size 1 is nan.*one class only", cv=split, scoring="roc_auc",
              predictor=GaussianNB(), before=False)  # fmt: skip
     _refused("is inf", scoring=lambda e, X, y: np.inf, before=False)
     with pytest.raises(kp.DataError, match="is nan"):

@@ -15,7 +15,18 @@ import pytest
 from sklearn.feature_selection import f_classif
 from sklearn.naive_bayes import GaussianNB
 
-from path_cv.helpers import LOG, Spy, SpyNB, fits, numbered, path_cv, ring, same_scores, traces
+from path_cv.helpers import (
+    LOG,
+    STOP,
+    Spy,
+    SpyNB,
+    fits,
+    numbered,
+    path_cv,
+    ring,
+    same_scores,
+    traces,
+)
 
 X, Y = numbered()
 SIZES = [1, 2, 4]
@@ -86,22 +97,14 @@ def test_finished_folds_are_kept():
 
 
 @pytest.mark.parametrize("stop_at", [1, 2, 5, 8, 9, 10])
-def test_predictor_interrupted_at_any_fit(stop_at):
+def test_predictor_interrupted_at_any_fit(stop_at, monkeypatch):
     whole, (n_fits, _) = _whole()
     assert n_fits == 10
     model = path_cv(Spy(), predictor=SpyNB(), cv=3, n_features=SIZES)
-    original = SpyNB.fit  # replaced: a parameter that stops would make it another predictor
-
-    def stopping(self, X, y):
-        if fits() + 1 >= stop_at:
-            raise KeyboardInterrupt
-        return original(self, X, y)
-
-    SpyNB.fit = stopping
-    try:
-        note = _interrupt(model, X, Y)
-    finally:
-        SpyNB.fit = original
+    # From outside: a parameter that stops, or other code, would make it another predictor.
+    monkeypatch.setitem(STOP, "fit", lambda: fits() + 1 >= stop_at)
+    note = _interrupt(model, X, Y)
+    monkeypatch.delitem(STOP, "fit")
     done = stop_at - 1
     assert f"{min(done // 3, 3)} of 3 folds" in note
     assert hasattr(model, "scores_") == (done >= 3)
@@ -118,17 +121,10 @@ def test_predictor_interrupted_at_any_fit(stop_at):
 
 def test_selector_interrupted(monkeypatch):
     whole, (n_fits, _) = _whole()
-    original = Spy.fit
-
-    def stopping(self, X, y):
-        if traces() + 1 == 4:
-            raise KeyboardInterrupt
-        return original(self, X, y)
-
     model = path_cv(Spy(), predictor=SpyNB(), cv=3, n_features=SIZES)
-    monkeypatch.setattr(Spy, "fit", stopping)
+    monkeypatch.setitem(STOP, "trace", lambda: traces() + 1 == 4)
     assert "2 of 3 folds" in _interrupt(model, X, Y)
-    monkeypatch.setattr(Spy, "fit", original)
+    monkeypatch.delitem(STOP, "trace")
     assert fits() == 6
     LOG.clear()
     same_scores(model.fit(X, Y).scores_, whole.scores_)
@@ -138,22 +134,36 @@ def test_selector_interrupted(monkeypatch):
 def test_nested_loop_interrupted(monkeypatch):
     """The folds of the path were finished: they are not computed again."""
     model = path_cv(Spy(), predictor=SpyNB(), cv=3, n_features=SIZES, nested=True)
-    original = SpyNB.fit
-
-    def stopping(self, X, y):
-        if fits() + 1 > 15:
-            raise KeyboardInterrupt
-        return original(self, X, y)
-
-    monkeypatch.setattr(SpyNB, "fit", stopping)
+    monkeypatch.setitem(STOP, "fit", lambda: fits() + 1 > 15)
     assert "3 of 3 folds" in _interrupt(model, X, Y)
     assert model.scores_.finished.all()
-    monkeypatch.setattr(SpyNB, "fit", original)
+    monkeypatch.delitem(STOP, "fit")
     LOG.clear()
     model.fit(X, Y)
     assert fits() == 1 + 3 * 10
     whole = path_cv(Spy(), predictor=SpyNB(), cv=3, n_features=SIZES, nested=True).fit(X, Y)
     assert model.nested_score_ == whole.nested_score_
+
+
+def test_edited_code_of_the_user_is_other_work(tmp_path, monkeypatch):
+    class Ranking(Spy):
+        def fit(self, X, y):
+            return super().fit(X, y)
+
+    def run():
+        LOG.clear()
+        model = path_cv(Ranking(), predictor=SpyNB(), cv=3, n_features=SIZES, memory=tmp_path)
+        model.fit(X, Y)
+        return fits()
+
+    assert (run(), run()) == (10, 1)
+
+    def edited(self, X, y):
+        Spy.fit(self, X, -y)
+        return self
+
+    monkeypatch.setattr(Ranking, "fit", edited)
+    assert run() == 10
 
 
 def test_an_error_in_the_rule_loses_nothing():
@@ -178,7 +188,7 @@ def test_other_data_or_settings_do_not_reuse(tmp_path):
 
     assert run() == 10
     assert run() == 1
-    assert run(n_jobs=1, verbose=0, rule="best", budget=3, tolerance=0.5) == 1
+    assert run(n_jobs=1, verbose=0, rule="budget", budget=3, tolerance=0.5) == 1
     changed = X.copy()
     changed[3, 2] += 1e-9
     flipped = Y.copy()

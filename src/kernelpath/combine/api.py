@@ -75,12 +75,11 @@ def combined_kernels(
     Examples
     --------
     >>> import kernelpath as kp
-    >>> from kernelpath.combine import combined_kernels
     >>> from sklearn.svm import SVC
     >>> data = kp.datasets.make_ring(n_samples=300, n_features=20, random_state=0)
     >>> X, y, X_new, y_new = data.X[:200], data.y[:200], data.X[200:], data.y[200:]
     >>> path = kp.LpKTASelector().fit(X, y).path_
-    >>> (last,) = combined_kernels(path, X, X_new=X_new, positions=-1)
+    >>> (last,) = kp.combined_kernels(path, X, X_new=X_new, positions=-1)
     >>> model = SVC(kernel="precomputed", C=100.0).fit(last.train, y)
     >>> model.score(last.new, y_new) > 0.9
     True

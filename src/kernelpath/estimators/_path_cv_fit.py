@@ -63,9 +63,10 @@ def finished(setup: Setup, store: FoldStore) -> list[FoldResult | None]:
 def interrupted_note(setup: Setup, store: FoldStore) -> str:
     """What an interrupted run has to show, and how to go on."""
     done = sum(result is not None for result in finished(setup, store))
+    seen = " (see scores_)" if done else ""
     where = f" from {store.folder}" if store.folder is not None else ""
     return (
-        f"{done} of {len(setup.splits)} folds are finished (see scores_); calling fit again with "
+        f"{done} of {len(setup.splits)} folds are finished{seen}; calling fit again with "
         f"the same data goes on{where}."
     )
 
@@ -132,7 +133,7 @@ def operating_point(model: PathCV, k: int, place: int, rule: Any) -> OperatingPo
         feature_names=point.names,
         weights=point.weights,
         support=point.support,
-        predictor=model._models[k].name,
+        predictor=model._models[k].name if k in model._models else "",
         settings=model._choices[k].setting if k in model._choices else {},
         rule=rule if isinstance(rule, str) else getattr(rule, "__name__", type(rule).__name__),
         scoring=model.scores_.scoring,

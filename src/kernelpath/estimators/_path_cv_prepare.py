@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from sklearn import get_config
 from sklearn.base import clone
 from sklearn.utils import check_random_state
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from kernelpath.encoding import TableEncoder
@@ -59,6 +58,10 @@ def prepare(
     """Check everything that can be checked, trace the path of all rows, and plan the work."""
     selector = LpKTASelector() if model.selector is None else model.selector
     check_rule(model.rule, model.budget, model.tolerance)
+    if model.budget is not None and isinstance(model.rule, str) and model.rule != "budget":
+        raise ValueError(
+            f"budget={model.budget!r} has no effect under rule={model.rule!r}; use rule='budget'"
+        )
     check_selector(selector)
     setup_checks.resolve_predictors(model.predictor)  # refuses what cannot predict
     if y is None:
@@ -115,7 +118,7 @@ def _make_study(
     if kind == "regression":
         y = y.astype(np.float64)
     else:
-        check_classification_targets(y)
+        setup_checks.check_labels(y)
     setup_checks.check_class_weight(model.class_weight, classes, own)
     scorer, scoring = setup_checks.resolve_scorer(model.scoring, kind)
     check_response(model.predictor, scorer, model.probability, own)

@@ -18,11 +18,14 @@ def gives(method: str) -> Any:
     """Whether the model, or before fit the predictor, has a method."""
 
     def check(self: PathCV) -> bool:
+        own = setup_checks.is_own(self.predictor)
+        if method == "predict_proba" and own and not self.probability:
+            raise AttributeError("PathCV has predict_proba with probability=True only")
         model = getattr(self, "model_", None)
         if model is not None:
             given = model.has_proba if method == "predict_proba" else model.has_decision
             return given and self.task_ == "classification"
-        if setup_checks.is_own(self.predictor):
+        if own:
             return method == "decision_function" or bool(self.probability)
         return hasattr(self.predictor, method)
 

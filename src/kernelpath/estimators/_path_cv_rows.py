@@ -15,9 +15,9 @@ from kernelpath.predictors.base import Rows
 def check_training_rows(estimator: Any, X: Any) -> tuple[TableEncoder, Rows]:
     """Rows of ``fit``; names and counts are remembered as scikit-learn does."""
     if is_frame(X):
-        validate_data(estimator, X, skip_check_array=True)
         frame = as_pandas(X)
-        encoder, table = TableEncoder.fit(frame)
+        encoder, table = TableEncoder.fit(frame)  # names what is wrong with the columns
+        validate_data(estimator, X, skip_check_array=True)
         return encoder, Rows(frame, table)
     values = validate_data(
         estimator, X, accept_sparse=("csr", "csc"), dtype="numeric", ensure_all_finite=False,

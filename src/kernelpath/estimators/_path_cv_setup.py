@@ -74,6 +74,16 @@ def resolve_scorer(scoring: Any, kind: str) -> tuple[Any, str]:
     )
 
 
+def check_labels(y: NDArray) -> None:
+    """Refuse fractions as labels: scikit-learn's measures take them for a continuous target."""
+    if y.dtype.kind == "f" and np.any(y != np.floor(y)):
+        values = ", ".join(f"{value:g}" for value in np.unique(y)[:3])
+        raise DataError(
+            f"Unknown label type: the classes in y are fractions ({values}). Give labels that are "
+            "whole numbers or text, as with y.astype(str), or set task='regression'."
+        )
+
+
 def check_class_weight(class_weight: Any, classes: NDArray | None, own: bool) -> None:
     """Refuse weights of classes that are not there, or that nobody would use."""
     if class_weight is not None and not own:
@@ -163,9 +173,13 @@ def _folds_by_number(n_folds: int, y: NDArray, kind: str, groups: Any, seed: int
         label, fewest = min(counts.items(), key=lambda item: item[1])
         if fewest < n_folds:
             hint = f"use cv={fewest}, or " if fewest > 1 else ""
+            rows = "1 row" if fewest == 1 else f"{fewest} rows"
+            quantity = ""
+            if y.dtype.kind in "iuf" and len(counts) > 2:
+                quantity = " If y is a quantity and not a label, set task='regression'."
             raise DataError(
-                f"Class {label!r} has {fewest} rows, fewer than cv={n_folds} folds; "
-                f"{hint}merge or drop rare classes."
+                f"Class {label!r} has {rows}, fewer than cv={n_folds} folds; "
+                f"{hint}merge or drop rare classes.{quantity}"
             )
     return make_splitter(n_folds, y, kind, grouped=groups is not None, seed=seed)
 

@@ -67,7 +67,8 @@ class PathCV(SelectorMixin, BaseEstimator):
         0 silent; 1 the amount of work before it starts, then progress with time left every ten
         seconds; 2 every second.
     random_state : int, RandomState or None
-        Shuffling of folds, inner folds and forests.  None means 0: two runs agree.
+        Shuffling of folds, inner folds and forests.  None means 0: two runs agree, as far as
+        selector and predictor themselves are seeded.
     budget : int, optional
         Largest number of features, for ``rule="budget"``.
     tolerance : float
@@ -300,8 +301,9 @@ class PathCV(SelectorMixin, BaseEstimator):
         if "_setup" not in self.__dict__:
             known = ", ".join(map(str, sorted(self._models)))
             raise DataError(
-                f"This model was loaded without its training rows and has no point with {k} "
-                f"features, only {known}; save it with n_features={k}, or fit it again."
+                f"There is no model with {k} features here, only {known}: copies, pickles and "
+                f"files come without the training rows. Use save(file, n_features={k}), or predict "
+                "at that size before copying, or fit again."
             )
         self._models[k], self._choices[k] = fitting.model_at(self._setup, k)
 
@@ -315,14 +317,18 @@ class PathCV(SelectorMixin, BaseEstimator):
         Parameters
         ----------
         rule, budget, tolerance :
-            As in the constructor, whose values are the defaults.
+            As in the constructor, whose values are the defaults.  A budget or a tolerance alone
+            implies its rule.
         """
         check_is_fitted(self, "scores_")
-        rule = self.rule if rule is None else rule
+        implied = "budget" if budget is not None else "tolerance" if tolerance is not None else None
+        rule = (implied or self.rule) if rule is None else rule
         budget = self.budget if budget is None else budget
         tolerance = self.tolerance if tolerance is None else tolerance
         place = choose(self.scores_, rule, budget=budget, tolerance=tolerance)
-        self._fit_at(k := int(self.scores_.n_features[place]))
+        k = int(self.scores_.n_features[place])
+        if "_setup" in self.__dict__:  # a loaded model knows the scores, not the rows
+            self._fit_at(k)
         return fitting.operating_point(self, k, place, rule)
 
     def plot(self, ax: Any = None, *, baselines: Any = None, x: str = "log") -> Any:
@@ -332,7 +338,8 @@ class PathCV(SelectorMixin, BaseEstimator):
         ----------
         ax : matplotlib Axes, optional
         baselines : sequence of names or dict of name to selector, optional
-            Default: those of ``fit``.  Others are scored now, on the same folds.
+            Default: all that were scored so far.  Others are scored now, on the same folds,
+            which takes as long as ``fit`` did for each.
         x : {"log", "linear", "fraction"}
             Axis of the number of features; ``"fraction"`` is the share of all columns.
 

@@ -26,6 +26,7 @@ from kernelpath.encoding import TableEncoder
 from kernelpath.estimators._path_cv_setup import resolve_scorer
 from kernelpath.estimators.lp_kta import LpKTASelector
 from kernelpath.estimators.path_cv import PathCV
+from kernelpath.evaluation.tuning import Choice
 from kernelpath.nested import NestedScore
 from kernelpath.operating_point import OperatingPoint
 from kernelpath.path_file import load_path, save_path
@@ -74,8 +75,10 @@ def save_model(model: PathCV, file: str | os.PathLike | BinaryIO) -> None:
         arrays["nested/n_features"] = model.nested_score_.n_features
     header["models"] = {}
     for k, fitted in model._models.items():
-        kind, meta, own = machine_state(getattr(fitted, "machine", fitted))
-        header["models"][str(k)] = {"kind": kind, "meta": meta}
+        machine = fitted.machine if isinstance(fitted, KernelModel) else fitted
+        kind, meta, own = machine_state(machine)
+        settings = model._choices[k].setting if k in model._choices else {}
+        header["models"][str(k)] = {"kind": kind, "meta": meta, "settings": settings}
         arrays |= {f"model {k}/{key}": value for key, value in own.items()}
     with saving(MODEL, file):
         write_archive(MODEL, file, header, arrays)
@@ -155,6 +158,9 @@ def _build(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> PathCV:
         int(k): _model(saved, _own(arrays, f"model {k}"), task)
         for k, saved in header["models"].items()
     }
+    model._choices = {
+        int(k): Choice(-1, saved["settings"], float("nan")) for k, saved in header["models"].items()
+    }
     model.model_ = model._models[model.operating_point_.n_features]
     if "scoring" in parameters:  # a function cannot be saved
         model.scorer_, _ = resolve_scorer(parameters["scoring"], model.task_)
@@ -183,7 +189,7 @@ def _parameters(model: PathCV) -> dict[str, Any]:
     for name in SAVED_PARAMETERS:
         value = getattr(model, name)
         if name == "predictor" and type(value).__name__ in PREDICTORS:
-            settings = {key: [float(v) for v in values] for key, values in asdict(value).items()}
+            settings = {key: np.atleast_1d(v).tolist() for key, v in asdict(value).items()}
             kept[name] = {"kind": type(value).__name__, "settings": settings}
         elif _is_plain(value):
             kept[name] = _as_json(value)

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import sklearn
 from joblib.hashing import NumpyHasher
 
 from kernelpath._version import __version__
@@ -27,6 +28,8 @@ from kernelpath.evaluation.folds import FoldResult
 from kernelpath.evaluation.study import Split, Study
 from kernelpath.evaluation.tuning import Choice
 
+LIBRARIES = {"builtins", "sklearn", "numpy", "scipy", "pandas", "kernelpath", "collections", "abc"}
+PLAIN = (bool, int, float, complex, str, bytes, tuple, frozenset, type(None), np.ndarray)
 SECONDS_BETWEEN = 5.0  # writing more often would cost more than the work it saves
 
 
@@ -47,7 +50,8 @@ def fold_key(study: Study, fingerprint: str, split: Split) -> str:
         split,
     )
     digest = _Hasher().hash(settings)
-    return hashlib.sha256(f"{__version__} {digest}".encode()).hexdigest()[:32]
+    text = f"{__version__} {sklearn.__version__} {digest}"
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
 class _Hasher(NumpyHasher):
@@ -62,7 +66,7 @@ class _Hasher(NumpyHasher):
         if isinstance(obj, types.FunctionType):
             obj = self._parts(obj)
         elif isinstance(obj, type) and not issubclass(obj, np.generic):
-            obj = ("class", obj.__module__, obj.__qualname__)
+            obj = self._class_parts(obj)
         super().save(obj)
 
     def _parts(self, function: types.FunctionType) -> tuple:
@@ -70,9 +74,25 @@ class _Hasher(NumpyHasher):
         if function in self._functions:  # one that calls itself
             return name
         self._functions.append(function)
-        cells = inspect.getclosurevars(function).nonlocals
+        variables = inspect.getclosurevars(function)
+        # Constants of the module that the function reads; other globals are beyond reach.
+        plain = {k: v for k, v in variables.globals.items() if isinstance(v, PLAIN)}
         defaults = (function.__defaults__, function.__kwdefaults__)
-        return (*name, _code_parts(function.__code__), defaults, dict(cells))
+        code = _code_parts(function.__code__)
+        return (*name, code, defaults, dict(variables.nonlocals), plain)
+
+    def _class_parts(self, cls: type) -> tuple:
+        """Name of a class, with the code of its methods unless it is of a versioned library."""
+        name = ("class", cls.__module__, cls.__qualname__)
+        if cls in self._functions or cls.__module__.split(".")[0] in LIBRARIES:
+            return name
+        self._functions.append(cls)
+        methods = {
+            key: self._parts(value)
+            for key, value in sorted(vars(cls).items())
+            if isinstance(value, types.FunctionType)
+        }
+        return (*name, methods, [self._class_parts(base) for base in cls.__bases__])
 
 
 def _code_parts(code: types.CodeType) -> tuple:

@@ -172,7 +172,7 @@ def _checked(score: Any, number: int, k: int) -> float:
     if np.isfinite(score):
         return score
     raise DataError(
-        f"The score of fold {number} at {k} features is {score}: the rows held out do not allow "
-        "this measure, for example because they hold one class only. Use fewer folds, a "
-        "stratified splitter, or another scoring."
+        f"The score of fold {number} at size {k} is {score}. Either the rows held out do not allow "
+        "this measure, for example because they hold one class only (use fewer folds, a stratified "
+        "splitter or another scoring), or a scoring function of your own returned it."
     )

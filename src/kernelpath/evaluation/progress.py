@@ -8,6 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+BASIS = 0.02  # share of the models before the time left is stated
+
 
 @dataclass(frozen=True)
 class WorkPlan:
@@ -97,6 +99,8 @@ class Meter:
         """Count models that an earlier run has fitted."""
         self._skipped += count
         self.done += count
+        if count:
+            self.say(f"PathCV: {count:,} models are known from an earlier run")
 
     def add(self, count: int, where: str = "") -> None:
         """Count models just fitted."""
@@ -110,14 +114,17 @@ class Meter:
             share = 100 * self.done // max(self.total, 1)
             place = f", {where}" if where else ""
             self.say(
-                f"PathCV: {self.done:,} of {self.total:,} models ({share} %){place}, "
-                f"{self.left(now)} left"
+                f"PathCV: {self.done:,} of {self.total:,} models ({share} %){place}{self.left(now)}"
             )
 
     def left(self, now: float) -> str:
         """Time left, at the speed so far; what an earlier run did does not count."""
-        fitted = max(self.done - self._skipped, 1)
-        seconds = (now - self._start) / fitted * (self.total - self.done)
+        fitted = self.done - self._skipped
+        if fitted < min(BASIS * (self.total - self._skipped), self.total - self.done):
+            return ""  # the first models compile code and say little about the rest
+        seconds = (now - self._start) / max(fitted, 1) * (self.total - self.done)
         if seconds < 90:
-            return f"{seconds:.0f} s"
-        return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+            return f", {seconds:.0f} s left"
+        if seconds < 5400:
+            return f", {seconds / 60:.0f} min left"
+        return f", {seconds / 3600:.1f} h left"

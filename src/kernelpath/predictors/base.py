@@ -112,11 +112,11 @@ class Predictor(Protocol):
 def checked_grid(name: str, values: Any) -> tuple[float, ...]:
     """Values to choose from, or say what is wrong with them."""
     try:
-        grid = tuple(float(value) for value in values)
+        grid = tuple(float(value) for value in np.atleast_1d(values))
     except (TypeError, ValueError):
-        raise ValueError(f"{name} must be a sequence of positive numbers, got {values!r}") from None
+        raise ValueError(f"{name} must be a positive number or several, got {values!r}") from None
     if not grid or not all(0 < value < np.inf for value in grid):
-        raise ValueError(f"{name} must be a sequence of positive numbers, got {values!r}")
+        raise ValueError(f"{name} must be a positive number or several, got {values!r}")
     return tuple(dict.fromkeys(grid))
 
 

@@ -34,10 +34,10 @@ class JointRBFSVM:
 
     Parameters
     ----------
-    gamma : sequence of float
+    gamma : float or sequence of float
         Values to choose from, each divided by the number of columns.  scikit-learn's
         ``gamma="scale"`` is 1; few strong features often need more, up to 4.
-    C : sequence of float
+    C : float or sequence of float
         Values to choose from.
 
     Notes
@@ -55,8 +55,8 @@ class JointRBFSVM:
     ['C', 'gamma']
     """
 
-    gamma: Sequence[float] = (1.0, 0.25, 4.0)
-    C: Sequence[float] = (10.0, 1.0, 100.0)
+    gamma: float | Sequence[float] = (1.0, 0.25, 4.0)
+    C: float | Sequence[float] = (10.0, 1.0, 100.0)
     name = "joint_rbf"
 
     def settings(self, n_rows: int) -> list[Setting]:

@@ -37,6 +37,10 @@ class KernelModel:
     machine: Any
     task: Task
 
+    def __repr__(self) -> str:
+        n_rows = self.machine.head.dual_coef.shape[1]
+        return f"KernelModel({self.name!r}, {n_rows} coefficients)"
+
     def _over_blocks(self, rows: Rows, output: str) -> NDArray:
         """Apply the head in blocks of rows, so that memory does not grow with them."""
         head = self.machine.head

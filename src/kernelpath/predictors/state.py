@@ -166,8 +166,9 @@ def machine_state(machine: Any) -> tuple[str, dict[str, Any], Arrays]:
     for kind, (cls, take_apart, _) in STATES.items():
         if type(machine) is cls:
             return kind, *take_apart(machine)
+    kind = type(getattr(machine, "estimator", machine)).__name__
     raise ValueError(
-        f"a model of the type {type(machine).__name__} cannot be saved without pickle; use "
+        f"a model of the type {kind} cannot be saved without pickle; use "
         "predictor='auto', 'weighted_kernel' or 'joint_rbf', or save it with joblib or skops"
     )
 

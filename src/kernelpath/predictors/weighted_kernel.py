@@ -47,7 +47,7 @@ class WeightedKernelSVM:
 
     Parameters
     ----------
-    C : sequence of float
+    C : float or sequence of float
         Values to choose from, inside the training part.
 
     Examples
@@ -60,7 +60,7 @@ class WeightedKernelSVM:
     'weighted_kernel'
     """
 
-    C: Sequence[float] = (1.0, 0.1, 10.0, 100.0)
+    C: float | Sequence[float] = (1.0, 0.1, 10.0, 100.0)
     name = "weighted_kernel"
 
     def settings(self, n_rows: int) -> list[Setting]:

@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelpath.report.displays import GREY, PALETTE, _any_glyph, _apart, _axes, _import, _label
+from kernelpath.report.layout import free_place, measure, pixels, scale_x, write_on_line
 from kernelpath.scoring import PathScores, score_text
 
 INK = "#202124"
-CHANCE = "#5F6368"
 SCALES = ("log", "linear", "fraction")
 BACKGROUND = {"fc": "white", "ec": "none", "alpha": 0.85, "pad": 0.8}  # hides the grid
 DASHES = ("-", "--", ":", "-.")  # once all colours are used
@@ -148,8 +148,10 @@ class AccuracyDisplay:
             self._draw_main(ax)
         if not np.isnan(self.chance):
             ax.axhline(self.chance, color=GREY, lw=1.1, ls=(0, (5, 3)), zorder=2)
-        if self.baselines and curves:
+        if self.baselines and curves and fit:
             self._label_curves(ax)
+        elif self.baselines and curves:  # beside given axes there may be others
+            ax.legend(handles=_handles(self.main, self.baselines), frameon=False, fontsize=8)
         if fit:
             with _any_glyph():
                 ax.figure.tight_layout()
@@ -159,7 +161,7 @@ class AccuracyDisplay:
         # Last, because a free place for a text is measured on the finished picture.
         taken = self._obstacles(ax, curves)
         if not np.isnan(self.chance):
-            taken = np.vstack([taken, _write_on_line(ax, "no features", self.chance, taken)])
+            taken = np.vstack([taken, write_on_line(ax, "no features", self.chance, taken)])
         if self.chosen is not None and self.main.known:
             self._mark_chosen(ax, taken)
         return ax
@@ -180,7 +182,7 @@ class AccuracyDisplay:
             f"share of all {total} features" if self.x == "fraction" else f"{what} (of {total})"
         )
         sizes = np.concatenate([curve.n_features for curve in curves or [self.main]])
-        _scale_x(ax, self.x, int(sizes.min()), int(sizes.max()), self.n_columns)
+        scale_x(ax, self.x, int(sizes.min()), int(sizes.max()), self.n_columns)
         if not curves:
             ax.set_yticks([])
             return
@@ -235,9 +237,9 @@ class AccuracyDisplay:
             lines = [(curve.mean, 10.0 if ours else 4.0)]
             if ours:
                 lines += [(curve.mean + s * spread, 2.0) for s in (-1, 1)]
-            parts += [_pixels(ax, self._x(curve.n_features), *line) for line in lines]
+            parts += [pixels(ax, self._x(curve.n_features), *line) for line in lines]
         if not np.isnan(self.chance):
-            parts.append(_pixels(ax, ax.get_xlim(), np.full(2, self.chance), 4.0))
+            parts.append(pixels(ax, ax.get_xlim(), np.full(2, self.chance), 4.0))
         return np.vstack(parts)
 
     def _mark_chosen(self, ax: Any, taken: NDArray[np.float64]) -> None:
@@ -249,13 +251,13 @@ class AccuracyDisplay:
         score = score_text(place[1], float(self.main.se[i]), "±").replace("-", "\N{MINUS SIGN}")
         label = f"{self.chosen:,} {'feature' if self.chosen == 1 else 'features'}, {score}"
         style = {"fontsize": 9.5, "color": INK, "bbox": BACKGROUND, "zorder": 5}
-        size = _measure(ax, label, style)
+        size = measure(ax, label, style)
         pixel = ax.transData.transform(place)
         edge = (size + size[1]) / 2  # of the box that holds the centres
         low, high = ax.bbox.p0 + edge, ax.bbox.p1 - edge
         across, up = np.linspace(low, high, 41).T
         across = np.append(across, np.clip(pixel[0], *np.sort([low[0], high[0]])))
-        centre = _free_place(across, up, size, np.vstack([taken, [*pixel, 200.0]]), pixel)
+        centre = free_place(across, up, size, np.vstack([taken, [*pixel, 200.0]]), pixel)
         x, y = ax.transAxes.inverted().transform(centre)
         # Held at the end next to the margin: in smaller axes the text grows inwards.
         side, half = ("left", -0.5) if x < 0.5 else ("right", 0.5)
@@ -296,104 +298,20 @@ def save_scores(display: AccuracyDisplay, file: Any, format: str = "png") -> Non
         figure.savefig(file, format=format)
 
 
+def _handles(main: ScoreCurve, baselines: Any) -> list[Any]:
+    """Entries of a legend; a name is text, whatever is in it."""
+    from matplotlib.lines import Line2D
+
+    colors = [(main, PALETTE[0], 2.4)]
+    colors += [(curve, _style(i)["color"], 1.3) for i, curve in enumerate(baselines)]
+    return [
+        Line2D([], [], color=color, lw=width, label=_label(curve.name).replace("$", r"\$"))
+        for curve, color, width in colors
+        if curve.known
+    ]
+
+
 def _style(i: int) -> dict[str, Any]:
     """Colour and dashes of a baseline; the first colour belongs to the path."""
     colors = PALETTE[1:]
     return {"color": colors[i % len(colors)], "ls": DASHES[i // len(colors) % len(DASHES)]}
-
-
-def _scale_x(ax: Any, scale: str, low: int, high: int, n_columns: int) -> None:
-    """Limits and readable ticks for sizes from ``low`` to ``high``."""
-    from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
-
-    write = _percent if scale == "fraction" else "{:,.0f}".format
-    labels = FuncFormatter(lambda value, _: write(value))
-    if scale == "linear":
-        room = 0.03 * (high - low) or 1.0
-        ax.set_xlim(max(low - room, 0), high + room)
-        ax.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=8, steps=[1, 2, 5, 10]))
-        ax.xaxis.set_major_formatter(labels)
-        return
-    unit = n_columns if scale == "fraction" else 1
-    room = (high / low) ** 0.03 if high > low else 2.0
-    ax.set_xscale("log")
-    ax.set_xlim(low / unit / room, high / unit * room)
-    percent = 100 / unit if scale == "fraction" else 1
-    most = int(np.clip(2.2 * ax.bbox.width / ax.figure.dpi, 4, 10))  # labels that fit
-    ticks = _log_ticks(low * percent, high * percent, most, whole=scale == "log")
-    ax.xaxis.set_major_locator(FixedLocator((ticks if scale == "log" else ticks / 100).tolist()))
-    ax.xaxis.set_minor_locator(NullLocator())
-    ax.xaxis.set_major_formatter(labels)
-
-
-def _percent(share: float) -> str:
-    value = f"{100 * share:#.3g}" if share >= 0.01 else f"{100 * share:.10f}"
-    return value.rstrip("0").rstrip(".") + " %"
-
-
-def _log_ticks(low: float, high: float, most: int, *, whole: bool) -> NDArray[np.float64]:
-    """Ticks 1, 2, 5, 10, ... from ``low`` to ``high``, or fewer if these are too many."""
-    decades = 10.0 ** np.arange(np.floor(np.log10(low)), np.ceil(np.log10(high)) + 1)
-    tens, slack = np.empty(0), 1 + 1e-9
-    for steps in ((1, 2, 5), (1, 1.5, 2, 3, 5, 7), (1,)):
-        tens = np.outer(decades, steps).ravel()
-        tens = tens[(tens >= low / slack) & (tens <= high * slack)]
-        tens = tens[tens == np.round(tens)] if whole else tens
-        if 3 <= len(tens) <= most:
-            return tens
-    if high > 10 * low:
-        return tens[:: -(-len(tens) // most)]
-    step = np.ceil((high - low) / 5) if whole else (high - low) / 4  # too narrow for round numbers
-    return low + step * np.arange(np.floor((high - low) / step * slack) + 1 if step else 1)
-
-
-def _pixels(ax: Any, x: Any, y: Any, weight: float) -> NDArray[np.float64]:
-    """Points every few pixels along a line, each with a weight."""
-    corners = ax.transData.transform(np.column_stack([x, y]))
-    along = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(corners, axis=0).T))])
-    places = np.linspace(0, along[-1], int(along[-1] / 3) + 1)
-    line = [np.interp(places, along, corners[:, i]) for i in (0, 1)]
-    return np.column_stack([*line, np.full(len(places), weight)])
-
-
-def _measure(ax: Any, label: str, style: dict[str, Any]) -> NDArray[np.float64]:
-    """Width and height of a text in pixels."""
-    probe = ax.text(0, 0, label, **style)
-    box = probe.get_window_extent()
-    probe.remove()
-    return np.array([box.width, box.height])
-
-
-def _free_place(
-    across: Any, up: Any, size: Any, taken: NDArray[np.float64], target: Any
-) -> NDArray[np.float64]:
-    """The centre, on a grid, at which a box covers least, and then is nearest to ``target``."""
-    half = np.asarray(size) / 2 + 0.6 * size[1]  # in heights of the text, whatever the resolution
-    # One product of matrices counts for all places of the grid.
-    columns = np.abs(across[:, None] - taken[:, 0]) < half[0]
-    rows = np.abs(up[:, None] - taken[:, 1]) < half[1]
-    covered = (columns * taken[:, 2]) @ rows.T
-    away = np.abs(np.stack(np.meshgrid(across, up, indexing="ij"), axis=-1) - target)
-    outside = np.hypot(*np.moveaxis(np.maximum(away - half, 0), -1, 0))  # from the edge of the box
-    cost = covered + 0.15 * outside + 0.01 * away.sum(axis=-1)
-    i, j = np.unravel_index(np.argmin(cost), cost.shape)
-    return np.array([across[i], up[j]])
-
-
-def _write_on_line(
-    ax: Any, label: str, y: float, taken: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Write a small text above or below a horizontal line; the pixels it takes."""
-    style = {"fontsize": 8.5, "color": CHANCE, "zorder": 2}
-    width, height = _measure(ax, label, style)
-    level = ax.transData.transform((ax.get_xlim()[0], y))[1]
-    edge = (width + height) / 2
-    across = np.linspace(ax.bbox.x1 - edge, ax.bbox.x0 + edge, 30)
-    # The line itself is no obstacle to its own name, so the distance is one that clears it.
-    sides = [s for s in (1, -1) if ax.bbox.y0 < level + s * 1.8 * height < ax.bbox.y1] or [1]
-    up = level + 1.2 * height * np.array(sides)
-    centre = _free_place(across, up, (width, height), taken, (across[0], up[0]))
-    place = ax.transAxes.inverted().transform(centre)
-    ax.text(*place, label, transform=ax.transAxes, ha="center", va="center", **style)
-    spots = np.linspace(-width / 2, width / 2, 20) + centre[0]
-    return np.column_stack([spots, np.full(20, centre[1]), np.full(20, 20.0)])

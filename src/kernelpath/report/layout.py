@@ -1,0 +1,106 @@
+"""Where things go in a picture: ticks that can be read, and free places for texts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+CHANCE = "#5F6368"
+
+
+def scale_x(ax: Any, scale: str, low: int, high: int, n_columns: int) -> None:
+    """Limits and readable ticks for sizes from ``low`` to ``high``."""
+    from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
+
+    write = percent_text if scale == "fraction" else "{:,.0f}".format
+    labels = FuncFormatter(lambda value, _: write(value))
+    if scale == "linear":
+        room = 0.03 * (high - low) or 1.0
+        ax.set_xlim(max(low - room, 0), high + room)
+        ax.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=8, steps=[1, 2, 5, 10]))
+        ax.xaxis.set_major_formatter(labels)
+        return
+    unit = n_columns if scale == "fraction" else 1
+    room = (high / low) ** 0.03 if high > low else 2.0
+    ax.set_xscale("log")
+    ax.set_xlim(low / unit / room, high / unit * room)
+    percent = 100 / unit if scale == "fraction" else 1
+    most = int(np.clip(2.2 * ax.bbox.width / ax.figure.dpi, 4, 10))  # labels that fit
+    ticks = log_ticks(low * percent, high * percent, most, whole=scale == "log")
+    ax.xaxis.set_major_locator(FixedLocator((ticks if scale == "log" else ticks / 100).tolist()))
+    ax.xaxis.set_minor_locator(NullLocator())
+    ax.xaxis.set_major_formatter(labels)
+
+
+def percent_text(share: float) -> str:
+    """A share as a percentage, with the digits it needs."""
+    value = f"{100 * share:#.3g}" if share >= 0.01 else f"{100 * share:.10f}"
+    return value.rstrip("0").rstrip(".") + " %"
+
+
+def log_ticks(low: float, high: float, most: int, *, whole: bool) -> NDArray[np.float64]:
+    """Ticks 1, 2, 5, 10, ... from ``low`` to ``high``, or fewer if these are too many."""
+    decades = 10.0 ** np.arange(np.floor(np.log10(low)), np.ceil(np.log10(high)) + 1)
+    tens, slack = np.empty(0), 1 + 1e-9
+    for steps in ((1, 2, 5), (1, 1.5, 2, 3, 5, 7), (1,)):
+        tens = np.outer(decades, steps).ravel()
+        tens = tens[(tens >= low / slack) & (tens <= high * slack)]
+        tens = tens[tens == np.round(tens)] if whole else tens
+        if 3 <= len(tens) <= most:
+            return tens
+    if high > 10 * low:
+        return tens[:: -(-len(tens) // most)]
+    step = np.ceil((high - low) / 5) if whole else (high - low) / 4  # too narrow for round numbers
+    return low + step * np.arange(np.floor((high - low) / step * slack) + 1 if step else 1)
+
+
+def pixels(ax: Any, x: Any, y: Any, weight: float) -> NDArray[np.float64]:
+    """Points every few pixels along a line, each with a weight."""
+    corners = ax.transData.transform(np.column_stack([x, y]))
+    along = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(corners, axis=0).T))])
+    places = np.linspace(0, along[-1], int(along[-1] / 3) + 1)
+    line = [np.interp(places, along, corners[:, i]) for i in (0, 1)]
+    return np.column_stack([*line, np.full(len(places), weight)])
+
+
+def measure(ax: Any, label: str, style: dict[str, Any]) -> NDArray[np.float64]:
+    """Width and height of a text in pixels."""
+    probe = ax.text(0, 0, label, **style)
+    box = probe.get_window_extent()
+    probe.remove()
+    return np.array([box.width, box.height])
+
+
+def free_place(
+    across: Any, up: Any, size: Any, taken: NDArray[np.float64], target: Any
+) -> NDArray[np.float64]:
+    """The centre, on a grid, at which a box covers least, and then is nearest to ``target``."""
+    half = np.asarray(size) / 2 + 0.6 * size[1]  # in heights of the text, whatever the resolution
+    # One product of matrices counts for all places of the grid.
+    columns = np.abs(across[:, None] - taken[:, 0]) < half[0]
+    rows = np.abs(up[:, None] - taken[:, 1]) < half[1]
+    covered = (columns * taken[:, 2]) @ rows.T
+    away = np.abs(np.stack(np.meshgrid(across, up, indexing="ij"), axis=-1) - target)
+    outside = np.hypot(*np.moveaxis(np.maximum(away - half, 0), -1, 0))  # from the edge of the box
+    cost = covered + 0.15 * outside + 0.01 * away.sum(axis=-1)
+    i, j = np.unravel_index(np.argmin(cost), cost.shape)
+    return np.array([across[i], up[j]])
+
+
+def write_on_line(ax: Any, label: str, y: float, taken: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Write a small text above or below a horizontal line; the pixels it takes."""
+    style = {"fontsize": 8.5, "color": CHANCE, "zorder": 2}
+    width, height = measure(ax, label, style)
+    level = ax.transData.transform((ax.get_xlim()[0], y))[1]
+    edge = (width + height) / 2
+    across = np.linspace(ax.bbox.x1 - edge, ax.bbox.x0 + edge, 30)
+    # The line itself is no obstacle to its own name, so the distance is one that clears it.
+    sides = [s for s in (1, -1) if ax.bbox.y0 < level + s * 1.8 * height < ax.bbox.y1] or [1]
+    up = level + 1.2 * height * np.array(sides)
+    centre = free_place(across, up, (width, height), taken, (across[0], up[0]))
+    place = ax.transAxes.inverted().transform(centre)
+    ax.text(*place, label, transform=ax.transAxes, ha="center", va="center", **style)
+    spots = np.linspace(-width / 2, width / 2, 20) + centre[0]
+    return np.column_stack([spots, np.full(20, centre[1]), np.full(20, 20.0)])
