@@ -37,6 +37,7 @@ bench: $(STAMP)
 	$(BIN)/python benchmarks/run_all.py
 
 readme: $(STAMP)
+	$(BIN)/python docs/make_api.py
 	$(BIN)/python docs/make_pictures.py
 
 clean:

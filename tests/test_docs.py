@@ -10,6 +10,8 @@ import matplotlib
 import matplotlib.pyplot as plt
 import pytest
 
+import kernelpath as kp
+
 ROOT = Path(__file__).parents[1]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 
@@ -73,6 +75,14 @@ def test_the_tutorial_runs_and_says_what_it_prints(tmp_path, monkeypatch):
 def test_examples_run(file, capsys):
     runpy.run_path(str(file))
     assert capsys.readouterr().out
+
+
+def test_api_page_is_that_of_the_docstrings():
+    names = runpy.run_path(str(ROOT / "docs" / "make_api.py"))
+    page = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+    assert page == names["page"](), "write it again with: make readme"
+    listed = {name for group in names["GROUPS"].values() for name in group}
+    assert listed == set(kp.__all__) - {"__version__", "datasets"}
 
 
 def test_links_of_the_pages_lead_somewhere():

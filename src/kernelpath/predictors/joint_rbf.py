@@ -85,8 +85,8 @@ class JointRBFSVM:
             D, D_new = distances.of(where)
             for gamma, of_gamma in _by_gamma(settings):
                 rate = gamma / max(len(where), 1)
-                K = np.exp(-rate * D)
-                K_new = None if D_new is None else np.exp(-rate * D_new)
+                K = _gaussian(D, rate)
+                K_new = None if D_new is None else _gaussian(D_new, rate)
                 heads = fit_svms(
                     K, part.codes, part.task, [setting["C"] for setting in of_gamma],
                     sample_weight=part.sample_weight, max_iter=part.max_iter,
@@ -120,6 +120,12 @@ class JointRBFSVM:
                 machine = JointRBFMachine(columns[where], values, scaling.take(where), rate, None)
                 feature_map = LandmarkMap.fit(machine, near)
                 yield from mapped_models(self.name, feature_map, part, (k, of_gamma), new)
+
+
+def _gaussian(D: NDArray[np.float64], rate: float) -> NDArray[np.float64]:
+    """Kernel values from squared distances, with one array and not two."""
+    K = np.multiply(D, -rate)
+    return np.exp(K, out=K)
 
 
 def _by_gamma(settings: Sequence[Setting]) -> Iterator[tuple[float, list[Setting]]]:

@@ -1,0 +1,61 @@
+"""Write docs/api.md from the docstrings: ``make readme``."""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+
+import kernelpath as kp
+
+PAGE = Path(__file__).parent / "api.md"
+GROUPS = {
+    "Accuracy along a path": (
+        "PathCV", "PathScores", "OperatingPoint", "Stability", "NestedScore", "JointRBFSVM",
+        "WeightedKernelSVM", "load_model",
+    ),
+    "Selectors": ("LpKTASelector",),
+    "The path": ("FeaturePath", "PathPoint", "PathEvent", "load_path"),
+    "Alignments and kernels": (
+        "alignments", "combined_kernels", "FeatureKernel", "RBF", "Linear", "Polynomial",
+        "Laplace", "Delta", "GeneralizedKL", "SquaredEuclidean",
+    ),
+    "Errors": ("KernelPathError", "DataError", "PathFileError"),
+}  # fmt: skip
+METHODS = {
+    "PathCV": ("fit", "predict", "decision_function", "predict_proba", "score", "choose", "plot",
+               "save"),
+    "FeaturePath": ("at", "entry_order", "to_frame", "plot", "save"),
+    "PathScores": ("at", "to_frame"),
+    "Stability": ("of", "core", "to_frame"),
+}  # fmt: skip
+
+DATASETS = ("make_wide", "iter_wide_chunks", "make_additive", "make_xor", "make_ring")
+
+
+def page() -> str:
+    """Text of the page."""
+    lines = [
+        "# API",
+        "",
+        "Everything that `import kernelpath as kp` offers, from the docstrings.",
+        "",
+    ]
+    for group, names in GROUPS.items():
+        lines += [f"## {group}", ""]
+        for name in names:
+            value = getattr(kp, name)
+            lines += [f"### kp.{name}", "", "```text", inspect.getdoc(value) or "", "```", ""]
+            for method in METHODS.get(name, ()):
+                found = inspect.getattr_static(value, method)
+                doc = inspect.getdoc(getattr(found, "fn", found))  # available_if wraps some
+                lines += [f"#### {name}.{method}", "", "```text", doc or "", "```", ""]
+    lines += ["## Data sets", "", "`kp.datasets` makes simulated problems with known features:", ""]
+    for name in DATASETS:
+        summary = (inspect.getdoc(getattr(kp.datasets, name)) or "").splitlines()[0]
+        lines.append(f"- `kp.datasets.{name}`: {summary}")
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")
+    print(f"wrote {PAGE.name}")
