@@ -25,8 +25,8 @@ def traced(X: Any, y: np.ndarray) -> tuple[KernelBank, sparse.csr_matrix]:
     return KernelBank.fit(as_column_table(X), y), sparse.csr_matrix(path.weights)
 
 
-def consume(bank: KernelBank, weights: Any, new: Any = None) -> None:
-    for _ in bank.combine(weights, new):
+def consume(bank: KernelBank, weights: Any, new: Any = None, precision: str = "double") -> None:
+    for _ in bank.combine(weights, new, precision=precision):
         pass
 
 
@@ -51,7 +51,7 @@ def numpy_point(bank: KernelBank, columns: np.ndarray, weights: np.ndarray) -> n
 
 
 def measure(
-    bank: KernelBank, weights: sparse.csr_matrix, n_numpy: int, repeats: int
+    bank: KernelBank, weights: sparse.csr_matrix, n_numpy: int, repeats: int, precision: str
 ) -> dict[str, float]:
     """Seconds for all points: together, one by one, and with numpy.
 
@@ -62,8 +62,8 @@ def measure(
     share = active.sum() / active[list(SAMPLED)].sum()
     columns = np.flatnonzero(~bank.constant)[:: max(1, len(bank.gamma) // n_numpy)][:n_numpy]
     tasks: dict[str, Callable[[], Any]] = {
-        "together": lambda: consume(bank, weights),
-        "one by one": lambda: [consume(bank, weights[[i]]) for i in SAMPLED],
+        "together": lambda: consume(bank, weights, precision=precision),
+        "one by one": lambda: [consume(bank, weights[[i]], precision=precision) for i in SAMPLED],
         "numpy": lambda: numpy_point(bank, columns, np.ones(len(columns))),
     }
     times = alternating(tasks, repeats=repeats)
@@ -82,20 +82,22 @@ def dense(report: Report) -> None:
     keep = rng.permutation(len(X))[:1600]
     X = X[keep] + 1e-6 * rng.normal(size=(1600, X.shape[1]))  # no two values alike
     bank, weights = traced(X, y[keep])
-    times = measure(bank, weights, n_numpy=12, repeats=2)
-    for other, how in (
-        ("one by one", "this package point by point, from 6 points"),
-        ("numpy", "numpy, from 12 features"),
-    ):
-        ratio = times["together"] / times[other]
-        report.add(
-            f"101 kernels, 1,600 x 500 continuous, against {how}",
-            f"{ratio:.3f}x", "<= 0.10x", bool(ratio <= 0.10),
-        )  # fmt: skip
-    report.note(
-        f"continuous: {times['together']:.1f} s together, {times['one by one']:.0f} s one by one, "
-        f"{times['numpy']:.0f} s numpy (extrapolated by the number of active features)"
-    )
+    for precision in ("single", "double"):
+        times = measure(bank, weights, n_numpy=12, repeats=4, precision=precision)
+        for other, how in (
+            ("one by one", "this package point by point, from 6 points"),
+            ("numpy", "numpy, from 12 features"),
+        ):
+            ratio = times["together"] / times[other]
+            report.add(
+                f"101 kernels, 1,600 x 500 continuous, {precision}, against {how}",
+                f"{ratio:.3f}x", "<= 0.10x", bool(ratio <= 0.10),
+            )  # fmt: skip
+        report.note(
+            f"continuous, {precision} precision: {times['together']:.1f} s together, "
+            f"{times['one by one']:.0f} s one by one, {times['numpy']:.0f} s numpy in double "
+            "precision (extrapolated by the number of active features)"
+        )
 
 
 def counts(report: Report) -> None:
@@ -106,7 +108,7 @@ def counts(report: Report) -> None:
     X, y = shared
     keep = np.random.default_rng(0).permutation(X.shape[0])[:1140]
     bank, weights = traced(X[keep], y[keep])
-    times = measure(bank, weights, n_numpy=12, repeats=2)
+    times = measure(bank, weights, n_numpy=12, repeats=2, precision="double")
     ratio = times["together"] / times["numpy"]
     report.add(
         "101 kernels, relathe (1,140 x 4,322 sparse counts), against numpy, from 12 features",

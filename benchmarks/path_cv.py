@@ -16,6 +16,7 @@ from sklearn.svm import SVC
 
 import kernelpath as kp
 from common import HERE, Report, alternating, cpu_time, load_shared
+from kernelpath.predictors.svm import Task, fit_svm
 
 C = 1.0
 N_SAMPLED = 60  # features from which the dense version is extrapolated
@@ -28,11 +29,12 @@ GAMMAS, VALUES_OF_C = (0.25, 1.0, 4.0), (1.0, 10.0, 100.0)
 def our_path(X: sparse.csr_matrix, y: np.ndarray, X_new: sparse.csr_matrix) -> np.ndarray:
     """Weights, combined kernels, SVM and predictions at all 101 points."""
     path = kp.LpKTASelector().fit(X, y).path_
-    labels = np.empty((len(path), X_new.shape[0]))
+    task = Task("classification", np.unique(y))
+    codes, labels = task.codes(y), np.empty((len(path), X_new.shape[0]))
     scale = X.shape[0] / path.weights.sum(axis=1)
     for i, kernel in enumerate(kp.combined_kernels(path, X, X_new=X_new)):
-        svm = SVC(kernel="precomputed", C=C).fit(scale[i] * kernel.train, y)
-        labels[i] = svm.predict(scale[i] * kernel.new)
+        svm = fit_svm(kernel.train, codes, task, C=C * scale[i])
+        labels[i] = task.classes[svm.predict(kernel.new[:, svm.support])]
     return labels
 
 

@@ -35,6 +35,36 @@ def test_every_kernel_and_layout(kernel, layout):
             assert_matches(combined, X, X_new, bank, w)
 
 
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("kernel", KERNELS, ids=str)
+def test_single_precision(kernel, layout):
+    X, X_new, weights = _problem(1, n_points=7)
+    bank = fit(LAYOUTS[layout](X), kernel=kernel)
+    points = bank.combine(weights, X_new, precision="single")
+    for combined, w in zip(points, weights, strict=True):
+        assert combined.train.dtype == combined.new.dtype == np.float64
+        np.testing.assert_array_equal(combined.train, combined.train.T)
+        assert_matches(combined, X, X_new, bank, w, tol=1e-6)
+
+
+@pytest.mark.parametrize("gamma", [1e-30, 1e-15, 1e-6, 1e3])
+def test_single_precision_in_any_units(gamma):
+    X, X_new, weights = _problem(2, n_points=6)
+    weights *= 10.0 ** np.array([-200.0, -60, -20, 0, 60, 200])[:, None]
+    bank = fit(X, gamma=gamma)
+    double = bank.combine(weights, X_new)
+    for one, two in zip(double, bank.combine(weights, X_new, precision="single"), strict=True):
+        assert error(two.train, one.train) <= 1e-6
+        assert error(two.new, one.new) <= 1e-6
+        assert error(two.column_means, one.column_means) <= 1e-6
+
+
+def test_unknown_precision():
+    X, _, weights = _problem(3)
+    with pytest.raises(ValueError, match="precision must be 'double' or 'single', got 'half'"):
+        fit(X).combine(weights, precision="half")
+
+
 @pytest.mark.parametrize("layout", ["dense", "csr"])
 @pytest.mark.parametrize("kernel", KERNELS, ids=str)
 def test_sample_weights_are_repeated_rows(kernel, layout):

@@ -16,14 +16,15 @@ from reference.combine import gram, half_squared_distance
 LONG = np.longdouble
 
 
-def _distances(x, z, kernel, gamma):
+def _distances(x, z, kernel, gamma, dtype=np.float64, scale=1.0):
     arrays = ColumnKernels.of([kernel], np.zeros(1, dtype=np.intp), np.array([gamma]), np.zeros(1))
     values = arrays.standardise(np.concatenate([x, z])[None].astype(float))
-    out = np.empty((1, len(x) * len(z)))
+    out = np.empty((1, len(x) * len(z)), dtype=dtype)
     m = len(x)
     _distance_loops.distances(
-        values, 0, 1, arrays.codes, arrays.gamma, arrays.factors, (0, m), (m, m + len(z)), out
-    )
+        values, 0, 1, arrays.codes, arrays.gamma, arrays.factors, np.array([scale]),
+        (0, m), (m, m + len(z)), out,
+    )  # fmt: skip
     return out.reshape(m, len(z))
 
 
@@ -34,6 +35,16 @@ def test_the_exponential_to_the_last_digits():
     expected = -np.expm1(-t.astype(LONG))
     relative = np.abs(got - expected) / np.where(expected > 0, expected, 1)
     assert float(relative.max()) <= 1e-15
+
+
+def test_the_exponential_in_single_precision():
+    rng = np.random.default_rng(0)
+    t = np.concatenate([10.0 ** rng.uniform(-18, 2.9, 300), [0.0, 0.34, 0.35, 1.0, 87, 800, 1e9]])
+    got = _distances(np.zeros(1), t, resolve_kernel("laplace"), 1.0, np.float32, 3.0)[0]
+    expected = -3 * np.expm1(-t)
+    relative = np.abs(got - expected) / np.where(expected > 0, expected, 1)
+    assert got.dtype == np.float32
+    assert float(relative.max()) <= 4e-7
 
 
 @pytest.mark.parametrize("kernel", [resolve_kernel(k) for k in KERNELS], ids=str)
@@ -49,6 +60,8 @@ def test_distances_of_every_kernel(kernel):
             expected = half_squared_distance(x, z, kernel, gamma, 0.0)
             assert got[2, 3] == 0.0
         assert np.abs(got - expected).max() <= 1e-14 * np.abs(expected).max()
+        single = _distances(x, z, kernel, gamma, np.float32, 1e9)
+        assert np.abs(single - 1e9 * expected).max() <= 4e-7 * np.abs(1e9 * expected).max()
 
 
 @pytest.mark.parametrize("kernel", [resolve_kernel(k) for k in KERNELS], ids=str)

@@ -256,7 +256,9 @@ def test_whole_procedure_equals_plain_loops(names, problem):
     )  # fmt: skip
     predictor = "auto" if len(names) == 2 else names[0]
     model = kp.PathCV(kp.alignments, predictor=predictor, cv=2, n_features=sizes).fit(X, y)
-    np.testing.assert_allclose(model.scores_.per_fold, expected, rtol=0, atol=1e-9)
+    # Accuracies are equal; in a continuous score the search's single precision may show.
+    tol = 1e-9 if task == "classification" else 2e-5
+    np.testing.assert_allclose(model.scores_.per_fold, expected, rtol=0, atol=tol)
     names_chosen = tuple(tuple(name for name, _ in row) for row in picks)
     assert names_chosen == model.scores_.predictors
     assert len({str(pick) for row in picks for pick in row}) > 1

@@ -19,6 +19,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from kernelpath.combine import _distance_loops
 from kernelpath.errors import DataError
 from kernelpath.kernels.feature import FeatureKernel, Polynomial
 
@@ -89,6 +90,17 @@ class ColumnKernels:
             scaled = values[which] - self.center[which, None]
             values[which] = scaled * np.sqrt(self.gamma[which])[:, None]
         return values
+
+    def distances(
+        self, values: NDArray[np.float64], rows: tuple[int, int], columns: tuple[int, int]
+    ) -> NDArray[np.float64]:
+        """``d`` of two ranges of rows of feature-major values, (n_columns, first, second)."""
+        out = np.empty((len(values), (rows[1] - rows[0]) * (columns[1] - columns[0])))
+        _distance_loops.distances(
+            values, 0, len(values), self.codes, self.gamma, self.factors, np.ones(len(values)),
+            rows, columns, out,
+        )  # fmt: skip
+        return out.reshape(len(values), rows[1] - rows[0], -1)
 
     @property
     def zero(self) -> NDArray[np.float64]:

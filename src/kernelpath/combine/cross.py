@@ -98,7 +98,8 @@ def _add_block(
     parts = Parts.split(
         train, new, kernels, PointWeights.of(weights, np.ones(len(weights))), only_new=True
     )
-    shift = parts.block(slice(0, 1)).add(0, np.empty((0, n_train)), out)
+    store = parts.store(0, 1, np.float64)
+    shift = parts.block(slice(0, 1), store).add(0, np.empty((0, n_train)), out)
     if shift is not None:
         out += shift[:n_train]
         out += shift[n_train:, None]

@@ -15,7 +15,6 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from kernelpath.combine import _distance_loops
 from kernelpath.combine.bank import KernelBank
 from kernelpath.combine.columns import ColumnKernels, canonical, check_new, matching
 from kernelpath.kernels.feature import Delta
@@ -235,11 +234,7 @@ def _anchored(
     """
     q, m = len(landmarks), len(x)
     points = np.concatenate([x, landmarks, [anchor]])[None]
-    out = np.empty((1, (q + 1) * (m + q)))
-    _distance_loops.distances(
-        points, 0, 1, kernel.codes, kernel.gamma, kernel.factors, (m, m + q + 1), (0, m + q), out
-    )
-    d = out.reshape(q + 1, m + q)
+    d = kernel.distances(points, (m, m + q + 1), (0, m + q))[0]
     return (d[-1, :m] + d[-1, m:, None] - d[:-1, :m]).T
 
 

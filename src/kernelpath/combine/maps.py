@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg.blas import dgemm, dsyrk
 
-from kernelpath.combine import _distance_loops
 from kernelpath.combine.columns import DenseColumns
 from kernelpath.combine.weights import PointWeights
 
@@ -78,10 +77,7 @@ def _segment_map(columns: DenseColumns) -> tuple[NDArray[np.float64], NDArray[np
     """Two values at their distance: 0 for the lower, ``sqrt(2 d)`` for the higher."""
     kernels = columns.kernels
     ends = np.stack([columns.values.min(axis=1), columns.values.max(axis=1)], axis=1)
-    d = np.empty((len(ends), 1))
-    _distance_loops.distances(
-        ends, 0, len(ends), kernels.codes, kernels.gamma, kernels.factors, (0, 1), (1, 2), d
-    )
+    d = kernels.distances(ends, (0, 1), (1, 2))[:, 0]
     length, high = np.sqrt(2.0 * d), ends[:, 1:]
     return (columns.values == high) * length, ((kernels.zero == high[:, 0]) * length[:, 0])
 

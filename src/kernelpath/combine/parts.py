@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from kernelpath.combine.columns import (
     SPARSE_DENSITY,
@@ -23,6 +23,8 @@ from kernelpath.combine.tiles import Tiles, lower_tiles, n_pairs
 from kernelpath.combine.weights import PointWeights
 
 FEWEST_POINTS = 32
+LARGEST_SCALE = 1e20
+"""Kernels so wide that their distances, about one over this, would vanish in single precision."""
 
 
 @dataclass(frozen=True)
@@ -80,30 +82,24 @@ class Parts:
                 dense, dense_weights = columns.take(rest), weights.take(full[rest])
         return cls(n_train, n_rows, only_new, scatter, maps, dense, dense_weights)
 
-    def block_size(self, limit: int) -> int:
-        """Points whose dense columns fit into ``limit`` bytes together."""
-        if self.dense is None or self.dense_weights is None:
-            return 2**62
-        # Whole matrices are counted, although a triangle is held: beyond that, a second evaluation
-        # of the columns was measured to be no slower than the memory.
-        pairs = self.n_rows * self.n_train
-        # With few columns it is cheaper to evaluate them again than to fill much memory.
-        worth = max(FEWEST_POINTS, len(self.dense.values))
-        return max(1, min(worth, int(limit // max(1, 8 * pairs))))
-
-    @property
-    def n_pairs(self) -> int:
-        """Numbers per point that the dense columns need."""
+    def store(self, limit: int, n_points: int, dtype: DTypeLike) -> NDArray[np.floating]:
+        """Memory for as many points as are worth computing together, (size, pairs of rows)."""
         if self.dense is None:
-            return 0
-        return n_pairs(lower_tiles(self.n_train, self.n_rows, self.only_new))
+            return np.empty((n_points, 0), dtype=dtype)
+        pairs = n_pairs(lower_tiles(self.n_train, self.n_rows, self.only_new))
+        if self.dense_weights is not None and self.dense_weights.scale.max() > LARGEST_SCALE:
+            dtype = np.float64
+        # With few columns it is cheaper to evaluate them again than to fill much memory.
+        worth = min(n_points, max(FEWEST_POINTS, len(self.dense.values)))
+        fits = int(limit // max(1, np.dtype(dtype).itemsize * pairs))
+        return np.empty((max(1, min(worth, fits)), pairs), dtype=dtype)
 
-    def block(self, points: slice, store: NDArray[np.float64] | None = None) -> Block:
-        """Evaluate the dense columns for some points, in memory of one's own if given."""
+    def block(self, points: slice, store: NDArray[np.floating]) -> Block:
+        """Evaluate the dense columns for some points."""
         if self.dense is None or self.dense_weights is None:
             return Block(self, points.start, None)
-        weights = self.dense_weights.dense(points)
-        return Block(self, points.start, Tiles(self.dense, weights, self.only_new, store))
+        tiles = Tiles(self.dense, self.dense_weights, points, self.only_new, store.ravel())
+        return Block(self, points.start, tiles)
 
 
 @dataclass(frozen=True)

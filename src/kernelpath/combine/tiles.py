@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg.blas import dgemm, dgemv
+from scipy.linalg.blas import dgemm, dgemv, sgemm, sgemv
 
 from kernelpath.combine import _distance_loops
 from kernelpath.combine.columns import DenseColumns
+from kernelpath.combine.weights import PointWeights
 
 TILE_ROWS, TILE_COLUMNS, FEATURES = 8, 128, 128
 FEW_POINTS = 4  # up to which matrix-vector products are faster
@@ -43,28 +44,34 @@ class Tiles:
     Parameters
     ----------
     columns : DenseColumns
-    weights : ndarray of shape (n_points, n_columns)
-        What multiplies ``-d``.
+    weights : PointWeights
+        Of the same columns: what multiplies ``-d``.
+    points : slice
+        The points; from here on they are numbered 0, 1, ...
     only_new : bool
         Leave out the pairs of training rows.
-    store : ndarray, optional
-        Memory to use: ``n_points * n_pairs`` numbers or more.
+    store : ndarray
+        Memory to use: ``n_points * n_pairs`` numbers or more.  Its type is the precision.
     """
 
     def __init__(
         self,
         columns: DenseColumns,
-        weights: NDArray[np.float64],
-        only_new: bool = False,
-        store: NDArray[np.float64] | None = None,
+        weights: PointWeights,
+        points: slice,
+        only_new: bool,
+        store: NDArray[np.floating],
     ) -> None:
         self._columns = columns
-        self._weights = weights
+        self._scale = weights.scale
+        self._weights = weights.unscaled(points)
+        # d / trace and a weight of at most 1 fit into any precision, whatever their units.
+        self._largest = self._weights.max(axis=1, initial=0.0)
+        self._weights /= np.where(self._largest > 0, self._largest, 1.0)[:, None]
+        self._n_points = len(self._weights)
         self._tiles = lower_tiles(columns.n_train, columns.values.shape[1], only_new)
-        self._n_points = len(weights)
-        size = self._n_points * n_pairs(self._tiles)
-        self._store = np.empty(size) if store is None else store[:size]
-        self._fill(np.flatnonzero(weights.any(axis=0)))
+        self._store = store[: self._n_points * n_pairs(self._tiles)]
+        self._fill(np.flatnonzero(self._weights.any(axis=0)))
 
     def _fill(self, used: NDArray[np.intp]) -> None:
         held = self._weights[:, used] != 0
@@ -74,14 +81,14 @@ class Tiles:
         order = np.lexsort((last, first))
         used, first, last = used[order], first[order], last[order]
         columns = self._columns.take(used)
-        kernels = columns.kernels
+        kernels, scale, dtype = columns.kernels, self._scale[used], self._store.dtype
         blocks = []
         for start in range(0, len(used), FEATURES):
             stop = min(start + FEATURES, len(used))
             points = slice(int(first[start:stop].min()), int(last[start:stop].max()))
-            part = np.ascontiguousarray(-self._weights[points, used[start:stop]])
+            part = np.ascontiguousarray(-self._weights[points, used[start:stop]], dtype=dtype)
             blocks.append((start, stop, points, part))
-        buffer = np.empty(FEATURES * TILE_ROWS * TILE_COLUMNS)
+        buffer = np.empty(FEATURES * TILE_ROWS * TILE_COLUMNS, dtype=dtype)
         for row, last_row, column, end, before in self._tiles.tolist():
             size = (last_row - row) * (end - column)
             offset = before * self._n_points
@@ -91,22 +98,24 @@ class Tiles:
                 tile = buffer[: (stop - start) * size].reshape(-1, size)
                 _distance_loops.distances(
                     columns.values, start, stop, kernels.codes, kernels.gamma, kernels.factors,
-                    (row, last_row), (column, end), tile,
+                    scale, (row, last_row), (column, end), tile,
                 )  # fmt: skip
                 _accumulate(part, tile, out[points])
 
     def add(self, point: int, train: NDArray[np.float64], new: NDArray[np.float64]) -> None:
         """Add a point to the lower triangle of ``train`` and to ``new``."""
         _distance_loops.place_tiles(
-            self._store, point, self._n_points, self._tiles, self._columns.n_train, train, new
-        )
+            self._store, point, self._n_points, self._tiles, self._largest[point],
+            self._columns.n_train, train, new,
+        )  # fmt: skip
 
     def shift(self, point: int) -> NDArray[np.float64] | None:
         """What turns the sum into the form of the table, if that is another one."""
         which = np.flatnonzero(self._columns.shifted & (self._weights[point] > 0))
         if len(which) == 0:
             return None
-        return self._weights[point, which] @ shift_to_zero(self._columns.take(which))
+        weights = self._largest[point] * self._weights[point, which] * self._scale[which]
+        return weights @ shift_to_zero(self._columns.take(which))
 
 
 def n_pairs(tiles: NDArray[np.int64]) -> int:
@@ -118,24 +127,23 @@ def n_pairs(tiles: NDArray[np.int64]) -> int:
 
 
 def _accumulate(
-    weights: NDArray[np.float64], tile: NDArray[np.float64], out: NDArray[np.float64]
+    weights: NDArray[np.floating], tile: NDArray[np.floating], out: NDArray[np.floating]
 ) -> None:
     """``out += weights @ tile`` in place; all are C-contiguous, which BLAS sees as transposed."""
+    single = out.dtype == np.float32
     if len(weights) <= FEW_POINTS:
+        gemv = sgemv if single else dgemv
         for row, target in zip(weights, out):
-            dgemv(1.0, tile.T, row, 1.0, target, overwrite_y=1)
+            gemv(1.0, tile.T, row, 1.0, target, overwrite_y=1)
     else:
-        dgemm(1.0, tile.T, weights.T, 1.0, out.T, overwrite_c=1)
+        gemm = sgemm if single else dgemm
+        gemm(1.0, tile.T, weights.T, 1.0, out.T, overwrite_c=1)
 
 
 def shift_to_zero(columns: DenseColumns) -> NDArray[np.float64]:
     """``f`` that makes ``-d(x, z) + f(x) + f(z)`` vanish at 0, (n_columns, n_rows)."""
     kernels = columns.kernels
-    n_columns, n_rows = columns.values.shape
+    n_rows = columns.values.shape[1]
     values = np.concatenate([columns.values, kernels.zero[:, None]], axis=1)
-    d = np.empty((n_columns, n_rows + 1))
-    _distance_loops.distances(
-        values, 0, n_columns, kernels.codes, kernels.gamma, kernels.factors,
-        (n_rows, n_rows + 1), (0, n_rows + 1), d,
-    )  # fmt: skip
+    d = kernels.distances(values, (n_rows, n_rows + 1), (0, n_rows + 1))[:, 0]
     return d[:, :-1] - 0.5 * d[:, -1:]

@@ -63,20 +63,37 @@ class PointWeights:
 
     def row(self, point: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
         """Columns with a weight at a point, and their weights."""
+        place, weight, factor = self._entries(point)
+        return place, weight * factor
+
+    def _entries(
+        self, point: int
+    ) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.float64]]:
+        """Columns with a weight at a point, their weights without the factor, and the factor."""
         entries = slice(self.rows.indptr[point], self.rows.indptr[point + 1])
-        index = self.rows.indices[entries]
-        place = self.place[index]
-        weight = self.rows.data[entries] * self.factor[index]
-        keep = (place >= 0) & (weight > 0)
-        return place[keep], weight[keep]
+        index, weight = self.rows.indices[entries], self.rows.data[entries]
+        place, factor = self.place[index], self.factor[index]
+        keep = (place >= 0) & (weight > 0) & (factor > 0)
+        if keep.all():
+            return place, weight, factor
+        return place[keep], weight[keep], factor[keep]
+
+    @property
+    def scale(self) -> NDArray[np.float64]:
+        """Factor of each of the columns."""
+        return self.factor[self.columns]
+
+    def unscaled(self, points: slice) -> NDArray[np.float64]:
+        """Weights of some points without the factor, (n_points, n_columns)."""
+        result = np.zeros((points.stop - points.start, len(self.columns)))
+        for target, point in zip(result, range(points.start, points.stop)):
+            place, weight, _ = self._entries(point)
+            target[place] = weight
+        return result
 
     def dense(self, points: slice) -> NDArray[np.float64]:
         """Weights of some points, (n_points, n_columns)."""
-        result = np.zeros((points.stop - points.start, len(self.columns)))
-        for target, point in zip(result, range(points.start, points.stop)):
-            columns, weights = self.row(point)
-            target[columns] = weights
-        return result
+        return self.unscaled(points) * self.scale
 
     def n_uses(self) -> NDArray[np.int64]:
         """Points at which each column has a weight."""

@@ -14,12 +14,15 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn import config_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC, SVR
 
 EPSILON = 0.1  # width of the tube of the SVR, in standard deviations of the target
 CALIBRATION_FOLDS = 3
 BELOW_BOUND = 1.0 - 1e-6
+TRUSTED: dict[str, Any] = {"assume_finite": True, "skip_parameter_validation": True}
+"""Kernel matrices and parameters are ours: checking them would cost as much as a small fit."""
 
 
 @dataclass(frozen=True)
@@ -126,7 +129,7 @@ def fit_svm(
             max_iter=max_iter,
         )  # fmt: skip
         return replace(head, support=kept[head.support])
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), config_context(**TRUSTED):
         warnings.simplefilter("ignore", ConvergenceWarning)  # only if max_iter was asked for
         if task.kind == "regression":
             return _fit_regression(K, y, C, sample_weight, max_iter)
@@ -174,6 +177,17 @@ def _fit_regression(
     return SVMHead(svr.support_.astype(np.intp), svr.dual_coef_, svr.intercept_, None, target)
 
 
+class _CodedSVC(SVC):
+    """SVC for labels that are small integers: scikit-learn's search for classes costs a fit."""
+
+    def _validate_targets(self, y: NDArray) -> NDArray[np.float64]:
+        if self.class_weight is not None:
+            return super()._validate_targets(y)
+        self.classes_ = np.flatnonzero(np.bincount(y))
+        self.class_weight_ = np.ones(len(self.classes_))
+        return np.searchsorted(self.classes_, y).astype(np.float64)
+
+
 def _fit_classes(
     K: NDArray, y: NDArray, task: Task, C: float, sample_weight: NDArray | None, max_iter: int
 ) -> SVMHead:
@@ -181,7 +195,7 @@ def _fit_classes(
     if isinstance(weights, dict):
         present = set(np.unique(y).tolist())
         weights = {code: weight for code, weight in weights.items() if code in present}
-    svc = SVC(
+    svc = _CodedSVC(
         kernel="precomputed", C=C, class_weight=weights, max_iter=max_iter, cache_size=500
     ).fit(K, y, sample_weight=sample_weight)
     classes = svc.classes_.astype(np.intp)

@@ -84,7 +84,12 @@ class WeightedKernelSVM:
                 yield from mapped_models(self.name, feature_map, part, request, new)
             return
         new_values = None if new is None else take_columns(new.table.values, columns)
-        combined = bank.combine(weights, new_values, memory_limit=part.memory_limit)
+        # A search over many points is limited by the kernels; the errors of single precision are
+        # far below the tolerance of the solver.  One model, such as the refitted one, is cheap.
+        precision = "single" if len(requests) > 1 else "double"
+        combined = bank.combine(
+            weights, new_values, memory_limit=part.memory_limit, precision=precision
+        )
         for (k, settings), row, kernel in zip(requests, weights, combined):
             heads = fit_svms(
                 kernel.train, part.codes, part.task, [setting["C"] for setting in settings],

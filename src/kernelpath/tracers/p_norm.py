@@ -221,7 +221,7 @@ class PNormProblem:
 class TracedWeights:
     """Weights along the path in CSR form, with what certifies them."""
 
-    indptr: NDArray[np.int64]
+    indptr: NDArray[np.integer]
     indices: NDArray[np.int32]
     data: NDArray[np.float64]
     kkt: NDArray[np.float64]
@@ -232,6 +232,8 @@ def trace_exact(problem: PNormProblem, parameters: NDArray[np.float64]) -> Trace
     """Weights at every ``p`` of the grid, each solved to rounding."""
     sizes = problem.support_sizes(parameters)
     indptr = np.concatenate([[0], np.cumsum(sizes)])
+    if indptr[-1] <= np.iinfo(np.int32).max:
+        indptr = indptr.astype(np.int32)  # SciPy wants one type; int64 indices would be a copy
     indices = np.empty(indptr[-1], dtype=np.int32)
     data = np.empty(indptr[-1])
     kkt = np.zeros(len(parameters))
