@@ -1,7 +1,7 @@
 """Dense columns: every base kernel is evaluated once per pair of rows, for all points at once.
 
 A tile is a rectangle of pairs.  The distances of a block of features fill a buffer that stays in
-cache, and one matrix product adds them to all points at which the block has a weight.
+cache, and few matrix products (:mod:`kernelpath.combine.recipe`) add them to all points.
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ from scipy.linalg.blas import dgemm, dgemv, sgemm, sgemv
 
 from kernelpath.combine import _distance_loops
 from kernelpath.combine.columns import DenseColumns
+from kernelpath.combine.recipe import FEATURES, recipe
 from kernelpath.combine.weights import PointWeights
 
-TILE_ROWS, TILE_COLUMNS, FEATURES = 8, 128, 128
+TILE_ROWS, TILE_COLUMNS = 16, 128
 FEW_POINTS = 4  # up to which matrix-vector products are faster
 
 
@@ -82,25 +83,31 @@ class Tiles:
         used, first, last = used[order], first[order], last[order]
         columns = self._columns.take(used)
         kernels, scale, dtype = columns.kernels, self._scale[used], self._store.dtype
-        blocks = []
-        for start in range(0, len(used), FEATURES):
-            stop = min(start + FEATURES, len(used))
-            points = slice(int(first[start:stop].min()), int(last[start:stop].max()))
-            part = np.ascontiguousarray(-self._weights[points, used[start:stop]], dtype=dtype)
-            blocks.append((start, stop, points, part))
-        buffer = np.empty(FEATURES * TILE_ROWS * TILE_COLUMNS, dtype=dtype)
+        groups = recipe(-self._weights[:, used], first, last, dtype)
+        largest = TILE_ROWS * TILE_COLUMNS
+        buffer = np.empty(FEATURES * largest, dtype=dtype)
+        scratch = np.empty(max((g.mix.shape[1] for g in groups), default=0) * largest, dtype=dtype)
         for row, last_row, column, end, before in self._tiles.tolist():
             size = (last_row - row) * (end - column)
             offset = before * self._n_points
             out = self._store[offset : offset + self._n_points * size].reshape(-1, size)
             out[:] = 0.0  # now, while it enters the cache
-            for start, stop, points, part in blocks:
-                tile = buffer[: (stop - start) * size].reshape(-1, size)
-                _distance_loops.distances(
-                    columns.values, start, stop, kernels.codes, kernels.gamma, kernels.factors,
-                    scale, (row, last_row), (column, end), tile,
-                )  # fmt: skip
-                _accumulate(part, tile, out[points])
+            for group in groups:
+                sums = scratch[: group.mix.shape[1] * size].reshape(-1, size)
+                done = 0
+                for step in group.steps:
+                    tile = buffer[: (step.stop - step.start) * size].reshape(-1, size)
+                    _distance_loops.distances(
+                        columns.values, step.start, step.stop, kernels.codes, kernels.gamma,
+                        kernels.factors, scale, (row, last_row), (column, end), tile,
+                    )  # fmt: skip
+                    for points, weights in step.plain:
+                        _multiply(weights, tile, out[points])
+                    if step.basis is not None:
+                        _multiply(step.basis, tile, sums[done : done + step.n_sums], keep=0.0)
+                        done += step.n_sums
+                if done:
+                    _multiply(group.mix, sums, out[group.points])
 
     def add(self, point: int, train: NDArray[np.float64], new: NDArray[np.float64]) -> None:
         """Add a point to the lower triangle of ``train`` and to ``new``."""
@@ -126,18 +133,24 @@ def n_pairs(tiles: NDArray[np.int64]) -> int:
     return before + (last - row) * (end - column)
 
 
-def _accumulate(
-    weights: NDArray[np.floating], tile: NDArray[np.floating], out: NDArray[np.floating]
+def _multiply(
+    weights: NDArray[np.floating],
+    tile: NDArray[np.floating],
+    out: NDArray[np.floating],
+    keep: float = 1.0,
 ) -> None:
-    """``out += weights @ tile`` in place; all are C-contiguous, which BLAS sees as transposed."""
+    """``out = keep * out + weights @ tile`` in place.
+
+    All are C-contiguous, which BLAS sees as transposed.
+    """
     single = out.dtype == np.float32
     if len(weights) <= FEW_POINTS:
         gemv = sgemv if single else dgemv
         for row, target in zip(weights, out):
-            gemv(1.0, tile.T, row, 1.0, target, overwrite_y=1)
+            gemv(1.0, tile.T, row, keep, target, overwrite_y=1)
     else:
         gemm = sgemm if single else dgemm
-        gemm(1.0, tile.T, weights.T, 1.0, out.T, overwrite_c=1)
+        gemm(1.0, tile.T, weights.T, keep, out.T, overwrite_c=1)
 
 
 def shift_to_zero(columns: DenseColumns) -> NDArray[np.float64]:
