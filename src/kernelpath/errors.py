@@ -1,5 +1,10 @@
 """The errors a user can cause, each with a sentence that says what to do."""
 
+import difflib
+from collections.abc import Iterable
+
+MOST_LISTED = 10
+
 
 class KernelPathError(Exception):
     """Base of the errors that the package raises on purpose."""
@@ -11,3 +16,19 @@ class DataError(KernelPathError, ValueError):
 
 class PathFileError(KernelPathError, ValueError):
     """A saved path is damaged, altered or of a newer format."""
+
+
+def not_one_of(name: str, given: object, choices: Iterable[str], other: str = "") -> ValueError:
+    """Error for an argument that is none of the ``choices``, nor what ``other`` says.
+
+    Examples
+    --------
+    >>> print(not_one_of("x", "lok", ["log", "fraction"], "None"))
+    x must be one of 'log', 'fraction' or None, got 'lok'; did you mean 'log'?
+    """
+    known = list(choices)
+    wanted = ", ".join(map(repr, known[:MOST_LISTED])) + ", ..." * (len(known) > MOST_LISTED)
+    wanted += f" or {other}" if other else ""
+    near = difflib.get_close_matches(str(given), known, n=1, cutoff=0.4)
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    return ValueError(f"{name} must be one of {wanted}, got {given!r}{hint}")

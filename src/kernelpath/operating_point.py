@@ -7,7 +7,6 @@ one function and one line in :data:`RULES`. Users may also pass their own callab
 
 from __future__ import annotations
 
-import difflib
 import json
 import warnings
 from collections.abc import Callable
@@ -17,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from kernelpath.errors import DataError
+from kernelpath.errors import DataError, not_one_of
 from kernelpath.path_parts import Frozen, frozen_vector
 from kernelpath.scoring import PathScores, score_text
 
@@ -205,10 +204,7 @@ def check_rule(rule: Rule, budget: int | None = None, tolerance: float | None = 
     _checked_tolerance(tolerance, required=isinstance(rule, str) and rule == "tolerance")
     if callable(rule) or (isinstance(rule, str) and rule in RULES):
         return
-    names = ", ".join(repr(name) for name in RULES)
-    near = difflib.get_close_matches(str(rule), list(RULES), n=1, cutoff=0.4)
-    hint = f"; did you mean {near[0]!r}?" if near else ""
-    raise ValueError(f"rule must be one of {names} or a callable, got {rule!r}{hint}")
+    raise not_one_of("rule", rule, RULES, "a callable")
 
 
 def choose(

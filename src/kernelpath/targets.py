@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kernelpath.errors import DataError
+from kernelpath.errors import DataError, not_one_of
 
 MAX_INTEGER_CLASSES = 30
 """A numeric target of whole numbers with more distinct values than this is continuous."""
@@ -72,7 +72,7 @@ def infer_task(y: NDArray, task: str = "auto") -> str:
     'regression'
     """
     if task not in TASKS:
-        raise ValueError(f"task must be one of {', '.join(map(repr, TASKS))}, got {task!r}")
+        raise not_one_of("task", task, TASKS)
     if task != "auto":
         return task
     if y.dtype.kind in "fiu":
@@ -168,7 +168,10 @@ def _from_objects(y: NDArray) -> NDArray:
             f"The target y has missing values (NaN) in {int(missing.sum())} rows; "
             "remove those rows."
         )
-    if all(isinstance(value, int | float | np.number) for value in y.tolist()):
+    kinds = set(map(type, y.tolist()))
+    if kinds <= {bool, np.bool_}:
+        return y.astype(bool)
+    if all(issubclass(kind, int | float | np.number) for kind in kinds):
         return y.astype(np.float64)
     return y.astype(str)
 

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from sklearn.base import BaseEstimator
 from sklearn.feature_selection import f_classif
 from sklearn.metrics import balanced_accuracy_score, make_scorer
 from sklearn.naive_bayes import GaussianNB
@@ -278,3 +279,40 @@ def test_an_estimator_is_named_when_it_cannot_be_saved():
 
     with pytest.raises(ValueError, match="GaussianNB cannot be saved without pickle"):
         path_cv(predictor=GaussianNB()).fit(X, Y).save(io.BytesIO())
+
+
+class _Three(BaseEstimator):
+    """A path of one point: the first three columns."""
+
+    def fit(self, X, y):
+        weights = np.zeros((1, X.shape[1]))
+        weights[0, :3] = 1.0
+        self.path_ = kp.FeaturePath(
+            method="three", parameter_name="", parameters=[1], weights=weights,
+            supports=weights > 0, values=[0], kkt=[0], gaps=[0],
+        )  # fmt: skip
+        return self
+
+
+@pytest.mark.parametrize(
+    "target",
+    [np.where(Y.min() < Y, "yes", "no"), three_classes(len(Y))[1], curve(len(Y))[1]],
+    ids=["two", "three", "continuous"],
+)
+def test_a_model_without_features(target):
+    model = kp.PathCV(_Three(), cv=2, predictor=WEIGHTED).fit(X, target)
+    again = _round_trip(model, n_features=[2])  # a path without this size: no feature at all
+    predicted = again.predict(X, n_features=2)
+    np.testing.assert_array_equal(predicted, model.predict(X, n_features=2))
+    _same(model, again, X)
+    if model.task_ == "regression":
+        np.testing.assert_allclose(predicted, target.mean())
+    else:
+        labels, count = np.unique(target, return_counts=True)
+        assert set(predicted) == {labels[count.argmax()]}
+
+
+def test_truth_values_held_as_objects():
+    model = path_cv(predictor=WEIGHTED).fit(X, (Y.max() == Y).astype(object))
+    assert model.classes_.tolist() == [False, True]
+    assert _round_trip(model).predict(X).dtype == bool

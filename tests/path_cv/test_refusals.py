@@ -135,6 +135,9 @@ def test_predictors(options, error, words):
     ("options", "words"),
     [
         ({"scoring": "no_such_measure"}, "no_such_measure"),
+        ({"scoring": "acuracy"}, "did you mean 'accuracy'"),
+        ({"predictor": "joint_rfb"}, "did you mean 'joint_rbf'"),
+        ({"baselines": ("forrest",)}, "did you mean 'forest'"),
         ({"scoring": ["accuracy", "roc_auc"]}, "several measures"),
         ({"scoring": 3}, "scoring must be"),
         ({"scoring": "roc_auc", "target": curve(60)[1]}, "does not work for this regression"),
@@ -151,6 +154,7 @@ def test_predictors(options, error, words):
         ({"class_weight": {"a": 1}}, "does not hold"),
         ({"class_weight": "heavy"}, "'balanced' or a dict"),
         ({"class_weight": {0: 1}, "target": curve(60)[1]}, "needs classes"),
+        ({"class_weight": "balanced", "target": curve(60)[1]}, "needs classes"),
         ({"memory_limit": "2 apples"}, "memory_limit"),
         ({"memory_limit": "GB"}, "memory_limit"),
         ({"memory_limit": 10}, "at least 1 MB"),

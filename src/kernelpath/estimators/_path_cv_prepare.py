@@ -14,7 +14,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import column_or_1d
 
 from kernelpath.encoding import TableEncoder
-from kernelpath.errors import DataError
+from kernelpath.errors import DataError, not_one_of
 from kernelpath.estimators import _path_cv_setup as setup_checks
 from kernelpath.estimators._path_cv_routing import route
 from kernelpath.estimators._path_cv_rows import check_training_rows
@@ -68,6 +68,7 @@ def prepare(
         raise ValueError("This PathCV estimator requires y to be passed, but the target y is None.")
     encoder, rows = check_training_rows(model, X)
     study, splits, scoring = _make_study(model, selector, rows, y, groups, sample_weight, params)
+    baseline_studies(study, model.baselines)  # refuses unknown names before the first trace
     part = replace(study.part(np.arange(rows.n_rows), report=True), task=study.task)
     sizes = setup_checks.resolve_sizes(model.n_features, part.traced.sizes)
     if model.rule == "budget" and model.budget < sizes[0]:
@@ -216,11 +217,7 @@ def baseline_studies(study: Study, baselines: Any) -> dict[str, Study]:
         ranker = baselines[name] if isinstance(baselines, dict) else name
         if isinstance(ranker, str):
             if ranker not in BASELINES:
-                known = ", ".join(repr(known) for known in BASELINES)
-                raise ValueError(
-                    f"baselines must be among {known}, or a dict of name to selector, "
-                    f"got {ranker!r}"
-                )
+                raise not_one_of("baselines", ranker, BASELINES, "a dict of name to selector")
             ranker = Baseline(ranker, study.task.kind, study.seed)
             studies[str(name)] = replace(study, selector=ranker, numbers_only=True)
         else:

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import is_classifier, is_regressor
-from sklearn.metrics import check_scoring, get_scorer
+from sklearn.metrics import check_scoring, get_scorer, get_scorer_names
 from sklearn.model_selection import check_cv
 
-from kernelpath.errors import DataError
+from kernelpath.errors import DataError, not_one_of
 from kernelpath.evaluation.study import Split, Study, make_splitter
 from kernelpath.inputs import ColumnTable
 from kernelpath.predictors.joint_rbf import JointRBFSVM
@@ -36,8 +36,7 @@ def resolve_predictors(predictor: Any) -> tuple[Any, ...]:
             return tuple(kind() for kind in OWN_PREDICTORS.values())
         if predictor in OWN_PREDICTORS:
             return (OWN_PREDICTORS[predictor](),)
-        names = ", ".join(repr(name) for name in ("auto", *OWN_PREDICTORS))
-        raise ValueError(f"predictor must be one of {names} or an estimator, got {predictor!r}")
+        raise not_one_of("predictor", predictor, ["auto", *OWN_PREDICTORS], "an estimator")
     if isinstance(predictor, tuple(OWN_PREDICTORS.values())):
         return (predictor,)
     check_estimator(predictor)
@@ -64,6 +63,8 @@ def resolve_scorer(scoring: Any, kind: str) -> tuple[Any, str]:
     if scoring is None:
         scoring = "accuracy" if kind == "classification" else "r2"
     if isinstance(scoring, str):
+        if scoring not in get_scorer_names():
+            raise not_one_of("scoring", scoring, get_scorer_names(), "a function")
         return get_scorer(scoring), scoring
     if callable(scoring):
         name = getattr(getattr(scoring, "_score_func", scoring), "__name__", None)
@@ -90,12 +91,17 @@ def check_class_weight(class_weight: Any, classes: NDArray | None, own: bool) ->
         raise ValueError(
             "class_weight is for the SVMs of this package; set it in the predictor instead"
         )
-    if class_weight is None or class_weight == "balanced":
+    if class_weight is None:
+        return
+    if classes is None:
+        raise ValueError(
+            "class_weight needs classes, but the target is continuous; leave it out, or set "
+            "task='classification'"
+        )
+    if isinstance(class_weight, str) and class_weight == "balanced":
         return
     if not isinstance(class_weight, dict):
         raise ValueError(f"class_weight must be None, 'balanced' or a dict, got {class_weight!r}")
-    if classes is None:
-        raise ValueError("class_weight needs classes; the target is continuous")
     unknown = [label for label in class_weight if label not in classes.tolist()]
     if unknown:
         raise ValueError(f"class_weight names classes that y does not hold: {unknown}")

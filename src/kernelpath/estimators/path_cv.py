@@ -305,6 +305,8 @@ class PathCV(SelectorMixin, BaseEstimator):
                 f"files come without the training rows. Use save(file, n_features={k}), or predict "
                 "at that size before copying, or fit again."
             )
+        n_rows = self._setup.study.rows.n_rows
+        self._setup.meter.say(f"PathCV: fitting {k:,} features on all {n_rows:,} rows")
         self._models[k], self._choices[k] = fitting.model_at(self._setup, k)
 
     def choose(

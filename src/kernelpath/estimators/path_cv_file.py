@@ -31,7 +31,7 @@ from kernelpath.nested import NestedScore
 from kernelpath.operating_point import OperatingPoint
 from kernelpath.path_file import load_path, save_path
 from kernelpath.predictors.joint_rbf import JointRBFSVM
-from kernelpath.predictors.models import KernelModel
+from kernelpath.predictors.models import ConstantModel, KernelModel
 from kernelpath.predictors.state import machine_from, machine_state
 from kernelpath.predictors.svm import Task
 from kernelpath.predictors.weighted_kernel import WeightedKernelSVM
@@ -75,8 +75,7 @@ def save_model(model: PathCV, file: str | os.PathLike | BinaryIO) -> None:
         arrays["nested/n_features"] = model.nested_score_.n_features
     header["models"] = {}
     for k, fitted in model._models.items():
-        machine = fitted.machine if isinstance(fitted, KernelModel) else fitted
-        kind, meta, own = machine_state(machine)
+        kind, meta, own = _model_state(fitted)
         settings = model._choices[k].setting if k in model._choices else {}
         header["models"][str(k)] = {"kind": kind, "meta": meta, "settings": settings}
         arrays |= {f"model {k}/{key}": value for key, value in own.items()}
@@ -167,7 +166,17 @@ def _build(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> PathCV:
     return model
 
 
+def _model_state(fitted: Any) -> tuple[str, dict[str, Any], dict[str, np.ndarray]]:
+    if isinstance(fitted, ConstantModel):
+        return ConstantModel.name, {}, {"value": fitted.value}
+    return machine_state(fitted.machine if isinstance(fitted, KernelModel) else fitted)
+
+
 def _model(saved: dict[str, Any], arrays: dict[str, np.ndarray], task: Task) -> Any:
+    if saved["kind"] == ConstantModel.name:
+        if len(arrays["value"]) != (1 if task.classes is None else len(task.classes)):
+            raise ValueError("the constant prediction does not fit the classes")
+        return ConstantModel(arrays["value"], task.classes)
     return KernelModel(machine_from(saved["kind"], saved["meta"], arrays), task)
 
 

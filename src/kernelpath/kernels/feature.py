@@ -12,12 +12,13 @@ given scale; the compiled loops know the same formulas by ``code``.
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from kernelpath.errors import not_one_of
 
 
 @dataclass(frozen=True)
@@ -168,7 +169,4 @@ def resolve_kernel(kernel: str | FeatureKernel) -> FeatureKernel:
         return kernel
     if isinstance(kernel, str) and kernel in KERNELS:
         return KERNELS[kernel]()
-    names = ", ".join(repr(name) for name in [*KERNELS, "auto"])
-    near = difflib.get_close_matches(str(kernel), list(KERNELS), n=1, cutoff=0.4)
-    hint = f"; did you mean {near[0]!r}?" if near else ""
-    raise ValueError(f"kernel must be one of {names} or a FeatureKernel, got {kernel!r}{hint}")
+    raise not_one_of("kernel", kernel, [*KERNELS, "auto"], "a FeatureKernel")

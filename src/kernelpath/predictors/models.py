@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.utils.validation import has_fit_parameter
 
 from kernelpath.errors import DataError
@@ -194,31 +193,32 @@ def columns_of(X: Any, columns: NDArray[np.intp]) -> Any:
 
 def constant_model(part: TrainingPart, new: Rows | None) -> tuple[Any, ConstantModel]:
     """The best prediction without any feature: the shares of the classes, or the mean."""
-    nothing = np.zeros((part.rows.n_rows, 1))
+    classes = None
     if part.task.classes is None:
-        fitted = DummyRegressor().fit(nothing, part.y, sample_weight=part.sample_weight)
+        value = np.atleast_1d(np.average(part.y, weights=part.sample_weight))
     else:
-        fitted = DummyClassifier(strategy="prior").fit(
-            nothing, part.y, sample_weight=part.sample_weight
-        )
-    model = ConstantModel(fitted)
+        classes, codes = np.unique(part.y, return_inverse=True)
+        count = np.bincount(codes, weights=part.sample_weight)
+        value = count / count.sum()
+    model = ConstantModel(value, classes)
     if new is None:
         return None, model
-    if part.task.classes is None:
+    if classes is None:
         return BoundRegressor({"predict": model.predict(new)}), model
     outputs = {
         "predict": model.predict(new),
         "decision_function": model.decision(new),
         "predict_proba": model.proba(new),
     }
-    return BoundClassifier(outputs, fitted.classes_), model
+    return BoundClassifier(outputs, classes), model
 
 
 @dataclass(frozen=True)
 class ConstantModel:
-    """The prediction without features."""
+    """The prediction without features: shares of the classes, or one mean."""
 
-    estimator: Any
+    value: NDArray[np.float64]
+    classes: NDArray | None
     name = "constant"
     has_proba = has_decision = True
 
@@ -228,16 +228,17 @@ class ConstantModel:
 
     def predict(self, rows: Rows) -> NDArray:
         """The most frequent class, or the mean."""
-        return self.estimator.predict(np.zeros((rows.n_rows, 1)))
+        if self.classes is None:
+            return np.full(rows.n_rows, self.value[0])
+        return np.repeat(self.classes[[self.value.argmax()]], rows.n_rows)
 
     def proba(self, rows: Rows) -> NDArray:
         """Shares of the classes in training."""
-        return self.estimator.predict_proba(np.zeros((rows.n_rows, 1)))
+        return np.tile(self.value, (rows.n_rows, 1))
 
     def decision(self, rows: Rows) -> NDArray:
         """The same value for every row: log odds for two classes, log shares for more."""
-        with np.errstate(divide="ignore"):
-            logs = np.log(np.maximum(self.proba(rows), 1e-300))
+        logs = np.log(np.maximum(self.proba(rows), 1e-300))
         return logs[:, 1] - logs[:, 0] if logs.shape[1] == 2 else logs
 
 

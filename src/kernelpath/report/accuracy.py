@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kernelpath.errors import not_one_of
 from kernelpath.report.displays import GREY, PALETTE, _any_glyph, _apart, _axes, _import, _label
 from kernelpath.report.layout import free_place, measure, pixels, scale_x, write_on_line
 from kernelpath.scoring import PathScores, score_text
@@ -108,7 +109,7 @@ class AccuracyDisplay:
         """
         others = dict(baselines or {})
         if x not in SCALES:
-            raise ValueError(f"x must be one of {str(SCALES)[1:-1]}, got {x!r}")
+            raise not_one_of("x", x, SCALES)
         for name, other in others.items():
             if other.scoring != scores.scoring:
                 raise ValueError(
