@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import platform
 from collections.abc import Iterator
+from functools import cache
 from importlib import metadata
 from typing import Any
 
@@ -32,16 +33,17 @@ def versions() -> dict[str, str | None]:
     >>> sorted(versions())
     ['kernelpath', 'numba', 'numpy', 'python', 'scikit-learn', 'scipy']
     """
-    found: dict[str, str | None] = {
-        "kernelpath": __version__,
-        "python": platform.python_version(),
-    }
-    for name in _LIBRARIES:
-        try:
-            found[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            found[name] = None
-    return found
+    own = {"kernelpath": __version__, "python": platform.python_version()}
+    return own | {name: _installed(name) for name in _LIBRARIES}
+
+
+@cache
+def _installed(name: str) -> str | None:
+    """Version of a library; finding it takes milliseconds, which many small fits would feel."""
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return None
 
 
 def fingerprint(X: Any, y: Any = None) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numba import njit
 from numpy.typing import NDArray
 
 from kernelpath.errors import DataError
@@ -71,12 +72,13 @@ class PointWeights:
     ) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.float64]]:
         """Columns with a weight at a point, their weights without the factor, and the factor."""
         entries = slice(self.rows.indptr[point], self.rows.indptr[point + 1])
-        index, weight = self.rows.indices[entries], self.rows.data[entries]
-        place, factor = self.place[index], self.factor[index]
-        keep = (place >= 0) & (weight > 0) & (factor > 0)
-        if keep.all():
-            return place, weight, factor
-        return place[keep], weight[keep], factor[keep]
+        index = self.rows.indices[entries]
+        place = np.empty(len(index), dtype=np.int32)
+        weight, factor = np.empty(len(index)), np.empty(len(index))
+        count = _gather(
+            index, self.rows.data[entries], self.place, self.factor, place, weight, factor
+        )
+        return place[:count], weight[:count], factor[:count]
 
     @property
     def scale(self) -> NDArray[np.float64]:
@@ -98,6 +100,20 @@ class PointWeights:
     def n_uses(self) -> NDArray[np.int64]:
         """Points at which each column has a weight."""
         return np.bincount(self.rows.indices, minlength=len(self.factor))[self.columns]
+
+
+@njit(cache=True, nogil=True)
+def _gather(index, data, places, factors, place, weight, factor):
+    """Entries of numbered columns that count, one after the other; returns how many."""
+    count = 0
+    for k in range(index.shape[0]):
+        column = index[k]
+        if places[column] >= 0 and data[k] > 0.0 and factors[column] > 0.0:
+            place[count] = places[column]
+            weight[count] = data[k]
+            factor[count] = factors[column]
+            count += 1
+    return count
 
 
 def _numbered(
