@@ -86,7 +86,8 @@ class Tiles:
         groups = recipe(-self._weights[:, used], first, last, dtype)
         largest = TILE_ROWS * TILE_COLUMNS
         buffer = np.empty(FEATURES * largest, dtype=dtype)
-        scratch = np.empty(max((g.mix.shape[1] for g in groups), default=0) * largest, dtype=dtype)
+        # Zeros, for a BLAS that multiplies what it is told to forget: NaN would survive.
+        scratch = np.zeros(max((g.mix.shape[1] for g in groups), default=0) * largest, dtype=dtype)
         for row, last_row, column, end, before in self._tiles.tolist():
             size = (last_row - row) * (end - column)
             offset = before * self._n_points
