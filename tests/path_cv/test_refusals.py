@@ -135,7 +135,7 @@ def test_predictors(options, error, words):
     ("options", "words"),
     [
         ({"scoring": "no_such_measure"}, "no_such_measure"),
-        ({"scoring": "acuracy"}, "did you mean 'accuracy'"),
+        ({"scoring": "f1_makro"}, "did you mean 'f1_macro'"),
         ({"predictor": "joint_rfb"}, "did you mean 'joint_rbf'"),
         ({"baselines": ("forrest",)}, "did you mean 'forest'"),
         ({"scoring": ["accuracy", "roc_auc"]}, "several measures"),
