@@ -16,7 +16,7 @@ model = kp.PathCV(
     kp.LpKTASelector(), predictor="joint_rbf", n_features=sizes, baselines=("f_test", "forest")
 )
 model.fit(X_train, y_train)
-model.plot()
+axes = model.plot()  # axes.figure.savefig("how_many_features.png") keeps the picture
 
 for rule, options in {"best": {}, "one_se": {}, "budget": {"budget": 5}}.items():
     point = model.choose(rule, **options)

@@ -21,7 +21,7 @@ for seed in range(6):
     ).fit(X, y)
     best.append(model.operating_point_.score)
     nested.append(model.nested_score_.mean)
-model.plot()
+axes = model.plot()  # axes.figure.savefig("optimism.png") keeps the picture
 
 print(f"truth                     0.50\nbest point of the curve   {np.mean(best):.2f}")
 print(f"nested                    {np.mean(nested):.2f}")

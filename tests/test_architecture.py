@@ -43,14 +43,15 @@ ALLOWED = {
     "solvers": FOUNDATION,
     "combine": FOUNDATION | {"path", "alignment"},
     "tracers": FOUNDATION | {"path", "alignment", "solvers"},
-    "rankings": {"errors", "path"},
+    "weighting": set(),
+    "rankings": {"errors", "path", "weighting"},
     "scoring": {"errors", "path"},
-    "predictors": FOUNDATION | {"combine", "rankings"},
+    "predictors": FOUNDATION | {"combine", "rankings", "weighting"},
     "evaluation": FOUNDATION | {"path", "rankings", "scoring", "predictors"},
     "report": {"errors", "atomic", "path", "scoring"},
     "estimators": FOUNDATION | {
         "path", "alignment", "solvers", "tracers", "rankings", "scoring", "predictors",
-        "evaluation",
+        "evaluation", "weighting",
     },
     "cli": FOUNDATION | {"datasets", "tables", "path", "report", "estimators"},
 }  # fmt: skip

@@ -86,6 +86,17 @@ class TableEncoder:
             given = frame.iloc[:, column]
             if given.isna().any():
                 raise DataError(f"Column {str(frame.columns[column])!r} has missing values.")
+            if all(isinstance(value, str) for value in known) and _is_number(given):
+                raise DataError(
+                    f"X holds numbers in column {str(frame.columns[column])!r}, which held text in "
+                    "fit."
+                )
             codes = pd.Index(known, dtype=object).get_indexer(given.astype(object))
             values[:, column] = np.where(codes < 0, len(known), codes)
         return values
+
+
+def _is_number(column: Any) -> bool:
+    from pandas.api.types import is_numeric_dtype
+
+    return bool(is_numeric_dtype(column.dtype))

@@ -6,6 +6,7 @@ frames lose their names to ``ColumnTable.names`` and their text columns become c
 
 from __future__ import annotations
 
+import numbers
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +15,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from kernelpath.errors import DataError
+
+UNITS = {"kb": 2**10, "mb": 2**20, "gb": 2**30, "tb": 2**40}
 
 
 @dataclass(frozen=True)
@@ -137,3 +140,30 @@ def _numeric(frame: Any) -> NDArray:
     if values.dtype.kind not in "fiub":  # nullable or mixed types
         values = frame.to_numpy(dtype=np.float64, na_value=np.nan)
     return values
+
+
+def bytes_of(limit: Any, least: int = 2**20) -> int:
+    """Bytes from a number or a text such as "2GB".
+
+    Examples
+    --------
+    >>> bytes_of("512MB"), bytes_of(1e9)
+    (536870912, 1000000000)
+    """
+    if isinstance(limit, str):
+        text = limit.strip().lower().replace(" ", "")
+        unit = text[-2:]
+        try:
+            value = float(text[:-2]) * UNITS[unit]
+        except (KeyError, ValueError):
+            raise ValueError(
+                f"memory_limit must be bytes or text as '2GB', got {limit!r}"
+            ) from None
+    elif isinstance(limit, numbers.Real) and not isinstance(limit, bool):
+        value = float(limit)
+    else:
+        raise ValueError(f"memory_limit must be bytes or text as '2GB', got {limit!r}")
+    if not value >= least:
+        wanted = "1 MB" if least == 2**20 else f"{least:,} bytes"
+        raise ValueError(f"memory_limit must be at least {wanted}, got {limit!r}")
+    return int(value)

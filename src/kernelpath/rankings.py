@@ -20,14 +20,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.utils.validation import has_fit_parameter
 
 from kernelpath.errors import DataError
 from kernelpath.path import FeaturePath
+from kernelpath.weighting import weight_argument
 
 SMALL_SIZES = 30  # every size up to here is scored by default
 GROWTH = 1.25  # ratio of the sizes beyond
 N_TREES = 300
+RANKED = "n_features"
+"""Parameter of a path that is but a ranking."""
 
 
 @dataclass(frozen=True)
@@ -109,7 +111,7 @@ class Traced:
         unknown = np.full(len(sizes), np.nan)
         return FeaturePath(
             method=method,
-            parameter_name="n_features",
+            parameter_name=RANKED,
             parameters=sizes,
             weights=sparse.csr_array((weight[columns], columns, indptr), shape=shape),
             supports=sparse.csr_array((np.ones(len(columns), bool), columns, indptr), shape=shape),
@@ -169,8 +171,9 @@ def trace(
             return _ranked(selector(X, y), n_columns, describe(selector))
         fitted = clone(selector)
         params = dict(fit_params or {})
-        if sample_weight is not None and has_fit_parameter(fitted, "sample_weight"):
-            params["sample_weight"] = sample_weight
+        argument = weight_argument(fitted)
+        if sample_weight is not None and argument is not None:
+            params[argument] = sample_weight
         fitted.fit(X, y, **params)
     last = fitted.steps[-1][1] if hasattr(fitted, "steps") else fitted
     path = getattr(last, "path_", None)

@@ -7,6 +7,7 @@ standardised to mean 0 and variance 1.  All are then centred, so that the kernel
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Number
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -161,7 +162,7 @@ def as_vector(y: ArrayLike) -> NDArray:
 
 
 def _from_objects(y: NDArray) -> NDArray:
-    """Numbers held as objects become floats; anything else becomes text labels."""
+    """Numbers held as objects become numbers; anything else becomes text labels."""
     missing = np.array([_is_missing(value) for value in y.tolist()])
     if missing.any():
         raise DataError(
@@ -169,9 +170,17 @@ def _from_objects(y: NDArray) -> NDArray:
             "remove those rows."
         )
     kinds = set(map(type, y.tolist()))
+    numeric = {kind for kind in kinds if issubclass(kind, Number | np.number)}
     if kinds <= {bool, np.bool_}:
         return y.astype(bool)
-    if all(issubclass(kind, int | float | np.number) for kind in kinds):
+    if numeric and any(issubclass(kind, str) for kind in kinds):
+        raise DataError(
+            "Unknown label type: y mixes numbers and text; give one of the two, as with "
+            "y.astype(str)."
+        )
+    if all(issubclass(kind, int | np.integer) for kind in kinds):
+        return y.astype(np.int64)
+    if numeric == kinds:
         return y.astype(np.float64)
     return y.astype(str)
 

@@ -89,3 +89,40 @@ def test_another_table_is_refused(ring):
     hole[0, 3] = np.nan
     with pytest.raises(DataError, match="column 3"):
         combined_kernels(path, X, X_new=hole)
+
+
+def test_columns_of_another_name_or_order(ring):
+    X, y = pd.DataFrame(ring[0][:, :4], columns=list("abcd")), ring[1]
+    path = kp.LpKTASelector().fit(X, y).path_
+    wrong = X[["d", "c", "b", "a"]]
+    with pytest.raises(DataError, match="X has the column 'd' where 'a' belongs"):
+        kp.combined_kernels(path, wrong)
+    with pytest.raises(DataError, match="X_new has the column 'd' where 'a' belongs"):
+        kp.combined_kernels(path, X, X_new=wrong)
+    (by_name,) = kp.combined_kernels(path, X, positions=0)
+    (by_place,) = kp.combined_kernels(path, X.to_numpy(), positions=0)
+    np.testing.assert_array_equal(by_name.train, by_place.train)
+
+
+def test_the_kernel_is_that_of_the_path(ring):
+    X, y, *_ = ring
+    path = kp.LpKTASelector(kernel="laplace", bandwidth="median").fit(X, y).path_
+    (own,) = kp.combined_kernels(path, X, positions=0)
+    (given,) = kp.combined_kernels(path, X, positions=0, kernel="laplace", bandwidth="median")
+    np.testing.assert_array_equal(own.train, given.train)
+    (other,) = kp.combined_kernels(path, X, positions=0, kernel="rbf")
+    assert np.abs(own.train - other.train).max() > 1e-4
+
+
+def test_arguments_that_make_no_sense(ring):
+    X, *_, path = ring
+    for positions in (500, 1.5, [-200]):
+        with pytest.raises(DataError, match="positions must be whole numbers"):
+            kp.combined_kernels(path, X, positions=positions)
+    assert list(kp.combined_kernels(path, X, positions=[])) == []
+    with pytest.raises(TypeError, match="path must be a FeaturePath"):
+        kp.combined_kernels(kp.LpKTASelector(), X)
+    with pytest.raises(ValueError, match="memory_limit must be at least"):
+        kp.combined_kernels(path, X, memory_limit=-5)
+    (one,) = kp.combined_kernels(path, X, positions=0, memory_limit="1GB")
+    assert one.train.shape == (len(X),) * 2

@@ -128,10 +128,12 @@ def test_columns_without_score_are_never_chosen():
     assert traced.order.tolist() == [1, 4, 3]
     assert traced.sizes.tolist() == [1, 2, 3]
     assert traced.at(6).columns.tolist() == [1, 3, 4]
-    model = path_cv(_three_scores, n_features=[2, 5]).fit(X, Y)
-    assert model.scores_.n_features.tolist() == [2, 5]
+    with pytest.warns(UserWarning, match="only 3 columns can be selected"):
+        model = path_cv(_three_scores, n_features=[2, 5, 6]).fit(X, Y)
+    assert model.scores_.n_features.tolist() == [2, 3]
     assert model.scores_.n_used.tolist() == [[2, 3], [2, 3]]
-    assert model.choose(lambda scores: 5).support.sum() == 3
+    point = model.choose(lambda scores: 3)
+    assert point.n_features == point.support.sum() == len(point.feature_names) == 3
 
 
 def _three_scores(X, y):

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from kernelpath.combine.bank import Combined, KernelBank
 from kernelpath.combine.columns import take_columns
 from kernelpath.encoding import TableEncoder
 from kernelpath.errors import DataError
-from kernelpath.inputs import ColumnTable
-from kernelpath.kernels.feature import FeatureKernel
+from kernelpath.inputs import ColumnTable, as_column_table, bytes_of
+from kernelpath.kernels.feature import KERNELS, FeatureKernel
 from kernelpath.path import FeaturePath
 
 
@@ -23,11 +23,11 @@ def combined_kernels(
     y: ArrayLike | None = None,
     X_new: Any | None = None,
     *,
-    kernel: str | FeatureKernel = "rbf",
-    bandwidth: str = "std",
+    kernel: str | FeatureKernel | None = None,
+    bandwidth: str | None = None,
     gamma: ArrayLike | None = None,
     positions: ArrayLike | None = None,
-    memory_limit: int | None = None,
+    memory_limit: int | str | None = None,
     sample_weight: ArrayLike | None = None,
     precision: str = "double",
 ) -> Iterator[Combined]:
@@ -48,12 +48,12 @@ def combined_kernels(
     X_new : like ``X``, optional
         Further rows.
     kernel, bandwidth, gamma :
-        As the path was computed; see :func:`kernelpath.alignments`.
+        See :func:`kernelpath.alignments`.  Where not given, as the path was computed.
     positions : int or array of int, optional
         Positions in the path; all of them if not given.
-    memory_limit : int, optional
-        Bytes for the points that are computed together, 1 GiB if not given.  Dense base kernels
-        are evaluated once per group of points.
+    memory_limit : int or str, optional
+        Bytes, or text as "2GB", for the points that are computed together, 1 GiB if not given.
+        Dense base kernels are evaluated once per group of points.
     sample_weight : array of shape (n_samples,), optional
         Weights of the rows in traces and means; whole numbers mean repeated rows.
     precision : {"double", "single"}
@@ -64,7 +64,8 @@ def combined_kernels(
     Yields
     ------
     Combined
-        ``train`` of shape (n_samples, n_samples) with trace ``sum(w)``, and ``new`` of shape
+        ``train`` of shape (n_samples, n_samples) with trace ``sum(w)`` (each row counted as often
+        as its weight says), and ``new`` of shape
         (n_new, n_samples) or None.  The arrays are yours to keep and to change.
 
     See Also
@@ -89,27 +90,72 @@ def combined_kernels(
     >>> model.score(last.new, y_new) > 0.9
     True
     """
+    if not isinstance(path, FeaturePath):
+        raise TypeError(f"path must be a FeaturePath, such as selector.path_, got {path!r}")
     encoder, table = TableEncoder.fit(X)
     if table.shape[1] != path.n_features:
         raise DataError(f"X has {table.shape[1]} columns, but the path {path.n_features}.")
-    weights = path.weights
-    if positions is not None:
-        weights = weights[np.atleast_1d(np.arange(len(path))[np.asarray(positions)])]
-    new = None if X_new is None else encoder.encode(X_new)
+    _check_names("X", table.names, path.feature_names if table.names is not None else None)
+    options = _as_traced(path, {"kernel": kernel, "bandwidth": bandwidth, "gamma": gamma})
+    weights = path.weights[_checked_positions(positions, len(path))]
+    new = None
+    if X_new is not None:
+        _check_names("X_new", as_column_table(X_new).names, table.names)
+        new = encoder.encode(X_new)
     total = np.bincount(weights.indices, weights=weights.data, minlength=weights.shape[1])
     used = np.flatnonzero(total)
     if len(used) == 0:  # a bank needs a column, be it without weight
         used = np.zeros(1, dtype=np.intp)
-    if gamma is not None and np.ndim(gamma) == 1:
-        gamma = np.asarray(gamma)[used]
+    if "gamma" in options and np.ndim(options["gamma"]) == 1:
+        options["gamma"] = np.asarray(options["gamma"])[used]
     part = ColumnTable(
         take_columns(table.values, used),
         None if table.names is None else table.names[used],
         table.categorical[used],
     )
-    bank = KernelBank.fit(
-        part, y, kernel=kernel, bandwidth=bandwidth, gamma=gamma, sample_weight=sample_weight
-    )
+    bank = KernelBank.fit(part, y, **options, sample_weight=sample_weight)
     if new is not None:
         new = take_columns(new, used)
-    return bank.combine(weights[:, used], new, memory_limit=memory_limit, precision=precision)
+    limit = None if memory_limit is None else bytes_of(memory_limit, least=1)
+    return bank.combine(weights[:, used], new, memory_limit=limit, precision=precision)
+
+
+def _check_names(table: str, names: Any, expected: Any) -> None:
+    """Refuse columns of another name or in another order: weights go by position."""
+    if names is None or expected is None:
+        return
+    wrong = [i for i, (a, b) in enumerate(zip(names, expected)) if str(a) != str(b)]
+    if wrong:
+        i = wrong[0]
+        raise DataError(
+            f"{table} has the column {str(names[i])!r} where {str(expected[i])!r} belongs; give "
+            "the columns of the path in their order."
+        )
+
+
+def _as_traced(path: FeaturePath, given: dict[str, Any]) -> dict[str, Any]:
+    """Settings of the kernels: those given, else those that the path was computed with."""
+    traced = path.provenance.get("parameters", {})
+    found = {}
+    for name, value in given.items():
+        known = traced.get(name) if value is None else value
+        if known is not None:
+            found[name] = known
+    if "kernel" in found and given["kernel"] is None and found["kernel"] not in (*KERNELS, "auto"):
+        raise DataError(
+            f"The path was computed with the kernel {found['kernel']}; give it again as kernel=."
+        )
+    return found
+
+
+def _checked_positions(positions: Any, n_points: int) -> NDArray[np.intp]:
+    if positions is None:
+        return np.arange(n_points)
+    given = np.atleast_1d(np.asarray(positions))
+    if given.size == 0:
+        return np.zeros(0, dtype=np.intp)
+    if given.dtype.kind not in "iu" or given.min() < -n_points or given.max() >= n_points:
+        raise DataError(
+            f"positions must be whole numbers from {-n_points} to {n_points - 1}, got {positions!r}"
+        )
+    return np.arange(n_points)[given]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -20,6 +21,8 @@ from kernelpath.nested import NestedScore
 from kernelpath.operating_point import OperatingPoint
 from kernelpath.path import FeaturePath
 from kernelpath.predictors.models import KernelModel, constant_model
+from kernelpath.provenance import fingerprint
+from kernelpath.rankings import RANKED
 from kernelpath.scoring import PathScores
 
 if TYPE_CHECKING:
@@ -89,6 +92,49 @@ def model_at(setup: Setup, k: int) -> tuple[Any, Choice]:
     return machine, choice
 
 
+def fit_at(model: PathCV, k: int) -> None:
+    """Fit the model at one size on all rows, unless that was done before."""
+    if k in model._models:
+        return
+    if "_setup" not in vars(model):
+        known = ", ".join(map(str, sorted(model._models)))
+        raise DataError(
+            f"There is no model with {k} features here, only {known}: copies, pickles and "
+            f"files come without the training rows. Use save(file, n_features={k}), or predict "
+            "at that size before copying, or fit again."
+        )
+    setup = unchanged(model._setup)
+    setup.meter.say(f"PathCV: fitting {k:,} features on all {setup.study.rows.n_rows:,} rows")
+    model._models[k], model._choices[k] = model_at(setup, k)
+
+
+def unchanged(setup: Setup) -> Setup:
+    """Refuse training rows that were changed since fit: the table is shared, not copied."""
+    study = setup.study
+    if fingerprint(study.rows.table.values, study.y) != setup.fingerprint:
+        raise DataError(
+            "X or y was changed since fit, so that nothing more can be fitted on it. Fit again, or "
+            "ask for other sizes and baselines before changing the table."
+        )
+    return setup
+
+
+def rule_of(own: Any, rule: Any, budget: Any, tolerance: Any) -> Any:
+    """Rule meant by the arguments of ``choose``; a budget or a tolerance alone implies its own."""
+    given = {"budget": budget, "tolerance": tolerance}
+    named = [name for name, value in given.items() if value is not None]
+    if len(named) == 2:
+        raise ValueError("give a budget or a tolerance, not both: they are different rules")
+    if rule is None:
+        return named[0] if named else own
+    if named and rule != named[0]:
+        raise ValueError(
+            f"{named[0]}={given[named[0]]!r} has no effect under rule={rule!r}; leave out one of "
+            "the two"
+        )
+    return rule
+
+
 def checked_size(n_features: Any, n_columns: int) -> int:
     """Return a number of features that a user asked for, or say what is wrong with it."""
     if isinstance(n_features, bool) or not isinstance(n_features, int | np.integer):
@@ -119,7 +165,9 @@ def full_point(setup: Setup, k: int) -> FullPoint:
 def loaded_point(model: PathCV, k: int) -> FullPoint:
     """The same from a path alone, for a model without its training rows."""
     point = model.path_.at(n_features=k)
-    return FullPoint(point.support, point.weights, point.parameter, point.names)
+    ranked = model.path_.parameter_name == RANKED  # a ranking has no parameter of its own
+    parameter = float("nan") if ranked else point.parameter
+    return FullPoint(point.support, point.weights, parameter, point.names)
 
 
 def operating_point(model: PathCV, k: int, place: int, rule: Any) -> OperatingPoint:
@@ -163,7 +211,7 @@ def baseline_scores(model: PathCV, wanted: Any) -> dict[str, PathScores]:
                 f"The baselines {missing} were not scored in fit, and the training rows are not "
                 "here any more; fit with baselines=."
             )
-        setup = model._setup
+        setup = unchanged(model._setup)
         some = {name: names[name] for name in missing} if isinstance(names, dict) else missing
         for name, study in baseline_studies(setup.study, some).items():
             plan = make_plan(study, setup.splits, 1)
@@ -180,8 +228,10 @@ def nested_score(model: PathCV, setup: Setup, store: FoldStore) -> NestedScore:
     """Run the whole procedure on the training rows of every fold, and score on its test rows."""
     study = setup.study
     scores, sizes = [], []
+    outer = Meter(len(setup.splits), model.verbose)
     for number, (train, test) in enumerate(setup.splits):
-        setup.meter.say(f"PathCV: outer loop, fold {number + 1} of {len(setup.splits)}")
+        left = outer.left(time.monotonic()) if number else ""
+        setup.meter.say(f"PathCV: outer loop, fold {number + 1} of {len(setup.splits)}{left}")
         inner = clone(model).set_params(
             nested=False, baselines=(), verbose=0, task=study.task.kind, selector=study.selector
         )
@@ -191,6 +241,7 @@ def nested_score(model: PathCV, setup: Setup, store: FoldStore) -> NestedScore:
         held_out = study.rows.take(test)
         scores.append(study.score(inner, test, held_out.X))
         sizes.append(inner.operating_point_.n_features)
+        outer.done += 1
     return NestedScore(scores, sizes, scoring=setup.scoring)
 
 

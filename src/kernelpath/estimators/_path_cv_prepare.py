@@ -23,6 +23,7 @@ from kernelpath.evaluation.folds import check_scoring_works
 from kernelpath.evaluation.progress import Meter, WorkPlan
 from kernelpath.evaluation.study import Split, Study, inner_of
 from kernelpath.evaluation.tuning import n_candidates, n_tuning_fits
+from kernelpath.inputs import bytes_of
 from kernelpath.operating_point import check_rule
 from kernelpath.path import FeaturePath
 from kernelpath.predictors.base import LARGE_ROWS, Rows, TrainingPart
@@ -62,6 +63,7 @@ def prepare(
         raise ValueError(
             f"budget={model.budget!r} has no effect under rule={model.rule!r}; use rule='budget'"
         )
+    setup_checks.check_switches(model)
     check_selector(selector)
     setup_checks.resolve_predictors(model.predictor)  # refuses what cannot predict
     if y is None:
@@ -77,7 +79,7 @@ def prepare(
         )
     study = replace(study, sizes=sizes)
     baselines = baseline_studies(study, model.baselines)
-    plan = make_plan(study, splits, 1 + len(baselines))
+    plan = replace(make_plan(study, splits, 1 + len(baselines)), nested=bool(model.nested))
     meter = Meter(plan.total, model.verbose, callback=getattr(model, "_progress", None))
     meter.say(str(plan))
     names = rows.table.names
@@ -108,7 +110,7 @@ def _make_study(
 ) -> tuple[Study, list[Split], str]:
     """What all folds share, the folds, and the name of the measure; all of it checked."""
     own = setup_checks.is_own(model.predictor)
-    y = as_vector(column_or_1d(y, warn=True))
+    y = as_vector(y if getattr(y, "ndim", 0) == 1 else column_or_1d(y, warn=True))
     if len(y) != rows.n_rows:
         raise DataError(f"X has {rows.n_rows} rows, but y has {len(y)} values.")
     routed = route(model, groups, sample_weight, params)
@@ -141,11 +143,13 @@ def _make_study(
         sample_weight=sample_weight,
         groups=groups,
         inner_cv=inner_of(model.cv, model.inner_cv),
-        memory_limit=setup_checks.bytes_of(model.memory_limit),
+        memory_limit=bytes_of(model.memory_limit),
         seed=seed,
         metadata=routed,
         routed=bool(get_config().get("enable_metadata_routing")),
     )
+    if sample_weight is not None:
+        setup_checks.warn_of_weights(selector, None if own else model.predictor)
     if n_candidates(study) > 1:
         setup_checks.check_inner(study, splits)
     check_scoring_works(study, splits[0])

@@ -15,7 +15,7 @@ from kernelpath.predictors.base import Rows
 def check_training_rows(estimator: Any, X: Any) -> tuple[TableEncoder, Rows]:
     """Rows of ``fit``; names and counts are remembered as scikit-learn does."""
     if is_frame(X):
-        frame = as_pandas(X)
+        frame = as_pandas(X).copy(deep=False)  # columns added to X later are not ours
         encoder, table = TableEncoder.fit(frame)  # names what is wrong with the columns
         validate_data(estimator, X, skip_check_array=True)
         return encoder, Rows(frame, table)

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import numbers
+import os
+import warnings
 from collections import Counter
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn import get_config
 from sklearn.base import is_classifier, is_regressor
 from sklearn.metrics import check_scoring, get_scorer, get_scorer_names
 from sklearn.model_selection import check_cv
@@ -19,14 +23,14 @@ from kernelpath.inputs import ColumnTable
 from kernelpath.predictors.joint_rbf import JointRBFSVM
 from kernelpath.predictors.models import EstimatorPredictor, check_estimator
 from kernelpath.predictors.weighted_kernel import WeightedKernelSVM
-from kernelpath.rankings import size_grid
+from kernelpath.rankings import describe, size_grid
 from kernelpath.targets import encode_target, infer_task
+from kernelpath.weighting import weight_argument
 
 OWN_PREDICTORS: dict[str, type] = {
     "weighted_kernel": WeightedKernelSVM,
     "joint_rbf": JointRBFSVM,
 }
-UNITS = {"kb": 2**10, "mb": 2**20, "gb": 2**30, "tb": 2**40}
 
 
 def resolve_predictors(predictor: Any) -> tuple[Any, ...]:
@@ -46,6 +50,35 @@ def resolve_predictors(predictor: Any) -> tuple[Any, ...]:
 def is_own(predictor: Any) -> bool:
     """Whether the predictor is a machine of this package."""
     return isinstance(predictor, str | WeightedKernelSVM | JointRBFSVM)
+
+
+def check_switches(model: Any) -> None:
+    """Refuse settings of the wrong type before any work is done."""
+    for name in ("probability", "nested"):
+        if not isinstance(getattr(model, name), bool | np.bool_):
+            raise ValueError(f"{name} must be True or False, got {getattr(model, name)!r}")
+    if isinstance(model.verbose, str) or not isinstance(model.verbose, numbers.Integral):
+        raise ValueError(f"verbose must be a whole number, got {model.verbose!r}")
+    whole = isinstance(model.n_jobs, numbers.Integral) and not isinstance(model.n_jobs, bool)
+    if model.n_jobs is not None and (not whole or model.n_jobs == 0):
+        raise ValueError(
+            f"n_jobs must be None or a whole number other than 0, got {model.n_jobs!r}"
+        )
+    if model.memory is not None and not isinstance(model.memory, str | os.PathLike):
+        raise ValueError(f"memory must be None or the path of a folder, got {model.memory!r}")
+
+
+def warn_of_weights(selector: Any, predictor: Any | None) -> None:
+    """Say who will not see the sample weights; with metadata routing the user has said it."""
+    if get_config().get("enable_metadata_routing"):
+        return
+    for role, one in (("selector", selector), ("predictor", predictor)):
+        if one is not None and weight_argument(one) is None:
+            warnings.warn(
+                f"The {role} {describe(one)} takes no sample_weight and is fitted without it.",
+                UserWarning,
+                stacklevel=5,
+            )
 
 
 def task_of(y: NDArray, task: str, predictor: Any) -> str:
@@ -114,6 +147,8 @@ def make_splits(
     n = len(y)
     if groups is not None and len(groups) != n:
         raise DataError(f"groups has {len(groups)} values, but the table has {n} rows.")
+    if groups is not None and pd.isna(np.asarray(groups)).any():
+        raise DataError("groups has missing values; give every row a group.")
     if isinstance(cv, numbers.Integral) and not isinstance(cv, bool):
         splitter = _folds_by_number(int(cv), y, kind, groups, seed)
     else:
@@ -218,7 +253,17 @@ def resolve_sizes(n_features: Any, available: NDArray[np.int64]) -> NDArray:
         wanted = size_grid(int(available[-1]))
         nearest = [available[np.abs(available - k).argmin()] for k in wanted]
         return np.unique(np.array(nearest, dtype=np.int64))
-    return np.unique(np.atleast_1d(np.asarray(n_features, dtype=np.int64)))
+    sizes = np.unique(np.atleast_1d(np.asarray(n_features, dtype=np.int64)))
+    most = int(available[-1]) if len(available) else 0
+    if sizes[-1] > most > 0:
+        warnings.warn(
+            f"n_features goes up to {sizes[-1]}, but only {most} columns can be selected: the "
+            f"others are constant or were not ranked. Larger sizes are taken as {most}.",
+            UserWarning,
+            stacklevel=4,
+        )
+        sizes = np.unique(np.minimum(sizes, most))
+    return sizes
 
 
 def check_sizes(n_features: Any, n_columns: int) -> None:
@@ -258,32 +303,6 @@ def check_finite(table: ColumnTable) -> None:
 def _sparse_columns(values: Any) -> NDArray[np.intp]:
     entries = values.tocoo()
     return np.asarray(entries.col)[~np.isfinite(entries.data)]
-
-
-def bytes_of(limit: Any) -> int:
-    """Bytes from a number or a text such as "2GB".
-
-    Examples
-    --------
-    >>> bytes_of("512MB"), bytes_of(1e9)
-    (536870912, 1000000000)
-    """
-    if isinstance(limit, str):
-        text = limit.strip().lower().replace(" ", "")
-        unit = text[-2:]
-        try:
-            value = float(text[:-2]) * UNITS[unit]
-        except (KeyError, ValueError):
-            raise ValueError(
-                f"memory_limit must be bytes or text as '2GB', got {limit!r}"
-            ) from None
-    elif isinstance(limit, numbers.Real) and not isinstance(limit, bool):
-        value = float(limit)
-    else:
-        raise ValueError(f"memory_limit must be bytes or text as '2GB', got {limit!r}")
-    if not value >= 2**20:
-        raise ValueError(f"memory_limit must be at least 1 MB, got {limit!r}")
-    return int(value)
 
 
 def checked_target(y: NDArray, kind: str, sample_weight: Any) -> NDArray | None:

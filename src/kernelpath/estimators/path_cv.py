@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -275,12 +276,16 @@ class PathCV(SelectorMixin, BaseEstimator):
         model = self._model(n_features)
         return model.proba(check_new_rows(self, X))
 
-    def score(self, X: Any, y: ArrayLike, **score_params: Any) -> float:
-        """Score new rows with the measure of the cross-validation."""
+    def score(
+        self, X: Any, y: ArrayLike, *, n_features: int | None = None, **score_params: Any
+    ) -> float:
+        """Score new rows with the measure of the cross-validation, at any number of features."""
         check_is_fitted(self, "model_")
         if not hasattr(self, "scorer_"):
             raise DataError("The file of this model does not hold its scoring, a function.")
-        return float(self.scorer_(self, X, y, **score_params))
+        judged = copy(self)
+        judged.model_ = self._model(n_features)
+        return float(self.scorer_(judged, X, y, **score_params))
 
     def _get_support_mask(self) -> NDArray[np.bool_]:
         check_is_fitted(self, "operating_point_")
@@ -291,23 +296,8 @@ class PathCV(SelectorMixin, BaseEstimator):
         if n_features is None:
             return self.model_
         k = fitting.checked_size(n_features, self.n_features_in_)
-        self._fit_at(k)
+        fitting.fit_at(self, k)
         return self._models[k]
-
-    def _fit_at(self, k: int) -> None:
-        """Fit the model at one size on all rows, unless that was done before."""
-        if k in self._models:
-            return
-        if "_setup" not in self.__dict__:
-            known = ", ".join(map(str, sorted(self._models)))
-            raise DataError(
-                f"There is no model with {k} features here, only {known}: copies, pickles and "
-                f"files come without the training rows. Use save(file, n_features={k}), or predict "
-                "at that size before copying, or fit again."
-            )
-        n_rows = self._setup.study.rows.n_rows
-        self._setup.meter.say(f"PathCV: fitting {k:,} features on all {n_rows:,} rows")
-        self._models[k], self._choices[k] = fitting.model_at(self._setup, k)
 
     def choose(
         self, rule: Any = None, *, budget: int | None = None, tolerance: float | None = None
@@ -323,14 +313,13 @@ class PathCV(SelectorMixin, BaseEstimator):
             implies its rule.
         """
         check_is_fitted(self, "scores_")
-        implied = "budget" if budget is not None else "tolerance" if tolerance is not None else None
-        rule = (implied or self.rule) if rule is None else rule
+        rule = fitting.rule_of(self.rule, rule, budget, tolerance)
         budget = self.budget if budget is None else budget
         tolerance = self.tolerance if tolerance is None else tolerance
         place = choose(self.scores_, rule, budget=budget, tolerance=tolerance)
         k = int(self.scores_.n_features[place])
         if "_setup" in self.__dict__:  # a loaded model knows the scores, not the rows
-            self._fit_at(k)
+            fitting.fit_at(self, k)
         return fitting.operating_point(self, k, place, rule)
 
     def plot(self, ax: Any = None, *, baselines: Any = None, x: str = "log") -> Any:

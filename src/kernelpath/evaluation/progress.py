@@ -28,6 +28,8 @@ class WorkPlan:
         Pairs of predictor and settings that are compared.
     n_paths : int
         The path itself and the baselines.
+    nested : bool
+        Whether all of it but the baselines is done again in every fold.
     memory : int
         Bytes of the largest working arrays, about.
     """
@@ -42,6 +44,7 @@ class WorkPlan:
     n_candidates: int
     n_paths: int
     memory: int
+    nested: bool = False
 
     @property
     def total(self) -> int:
@@ -55,11 +58,16 @@ class WorkPlan:
             tuning = (
                 f" and {self.n_tuning_fits:,} models to choose among {self.n_candidates} settings"
             )
+        again = ""
+        if self.nested:
+            again = (
+                f", and all of this again on the training rows of each of the {self.n_folds} folds"
+            )
         return (
             f"PathCV: {self.n_rows:,} rows, {self.n_columns:,} columns; "
             f"{self.n_folds} folds x {self.n_sizes} sizes{paths}: the path is traced "
             f"{self.n_traces:,} times, {self.n_fits:,} models to score{tuning}, then one size on "
-            f"all rows; about {max(self.memory / 2**20, 1):,.0f} MB of working memory."
+            f"all rows{again}; about {max(self.memory / 2**20, 1):,.0f} MB of working memory."
         )
 
 

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.utils.validation import has_fit_parameter
 
 from kernelpath.errors import DataError
 from kernelpath.inputs import is_frame
@@ -24,6 +23,7 @@ from kernelpath.predictors.base import (
     TrainingPart,
 )
 from kernelpath.predictors.svm import Task
+from kernelpath.weighting import weight_argument
 
 RESPONSES = ("predict", "decision_function", "predict_proba", "predict_log_proba", "score")
 BLOCK_CELLS = 2**23  # kernel values of new rows held at a time
@@ -104,8 +104,9 @@ class EstimatorPredictor:
             fitted = clone(self.estimator)
             params = dict(part.fit_params or {})
             offered = part.sample_weight is not None and not part.routed
-            if offered and has_fit_parameter(fitted, "sample_weight"):
-                params.setdefault("sample_weight", part.sample_weight)
+            argument = weight_argument(fitted)
+            if offered and argument is not None:
+                params.setdefault(argument, part.sample_weight)
             fitted.fit(columns_of(part.rows.X, columns), part.y, **params)
             model = EstimatorModel(fitted, columns, self.name)
             bound = None if new is None else model.bound(new)

@@ -173,7 +173,8 @@ class AccuracyDisplay:
     def _dress(self, ax: Any, curves: list[ScoreCurve]) -> None:
         """Limits, ticks and words around the curves."""
         what = "share of features" if self.x == "fraction" else "number of features"
-        name, total = _label(self.scoring), f"{self.n_columns:,}"
+        name = self.scoring if len(self.scoring) <= 40 else _label(self.scoring)
+        total = f"{self.n_columns:,}"
         # A name with an underscore is a name in code and stays as it is.
         heading = name if "_" in name else name[:1].upper() + name[1:]
         title = ax.set_title(f"{heading} against {what}", loc="left")
