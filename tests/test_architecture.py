@@ -48,7 +48,7 @@ ALLOWED = {
     "scoring": {"errors", "path"},
     "predictors": FOUNDATION | {"combine", "rankings", "weighting"},
     "evaluation": FOUNDATION | {"path", "rankings", "scoring", "predictors"},
-    "report": {"errors", "atomic", "path", "scoring"},
+    "report": FOUNDATION | {"path", "alignment", "combine", "rankings", "scoring"},
     "estimators": FOUNDATION | {
         "path", "alignment", "solvers", "tracers", "rankings", "scoring", "predictors",
         "evaluation", "weighting",

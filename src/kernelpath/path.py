@@ -311,6 +311,37 @@ class FeaturePath(Frozen):
         columns |= {"gap": self.gaps, "top_features": pd.Series(top, dtype=object)}
         return pd.DataFrame(columns, copy=True)
 
+    def summary(self, X: Any = None, y: Any = None) -> dict[str, Any]:
+        """Everything a report shows, as a plain dict that JSON can hold.
+
+        Parameters
+        ----------
+        X, y : optional
+            The table and the target of the path: facts about the data, views of the heaviest
+            features and their redundancy come from them.
+
+        Returns
+        -------
+        dict
+            Its form is promised by :func:`kernelpath.report.summary.schema`, a JSON Schema.
+
+        Examples
+        --------
+        >>> import kernelpath as kp
+        >>> data = kp.datasets.make_ring(n_samples=100, n_features=5, random_state=0)
+        >>> path = kp.LpKTASelector().fit(data.X, data.y).path_
+        >>> path.summary()["headline"]
+        '5 of 5 features are selected.'
+        """
+        from kernelpath.report.summary import summarize_path
+
+        return summarize_path(self, X, y)
+
+    def _repr_html_(self) -> str:
+        from kernelpath.report.notebook import card
+
+        return card(self.summary())
+
     def plot(self, ax: Any = None, **kwargs: Any) -> Any:
         """Draw the path; see ``kernelpath.report.displays.plot_path``."""
         from kernelpath.report import displays

@@ -14,12 +14,13 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from kernelpath.errors import DataError
+from kernelpath.estimators._notebook import NotebookCard
 from kernelpath.inputs import ColumnTable, as_column_table, as_pandas, is_frame
 from kernelpath.path import FeaturePath, PathPoint
 from kernelpath.provenance import fingerprint, versions
 
 
-class PathSelector(SelectorMixin, BaseEstimator):
+class PathSelector(NotebookCard, SelectorMixin, BaseEstimator):
     """Base of the selectors: ``fit`` leaves ``path_``, ``support_`` and ``weights_``.
 
     ``_progress`` and ``_column_names`` are set by the command line: a callback for the progress

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from kernelpath.errors import DataError
 from kernelpath.estimators import _path_cv_fit as fitting
 from kernelpath.estimators import _path_cv_routing as routing
+from kernelpath.estimators._notebook import NotebookCard
 from kernelpath.estimators._path_cv_rows import check_new_rows
 from kernelpath.evaluation.checkpoint import FoldStore
 from kernelpath.evaluation.run import collect
@@ -32,7 +33,7 @@ OUTCOMES = {
 }  # fmt: skip
 
 
-class PathCV(SelectorMixin, BaseEstimator):
+class PathCV(NotebookCard, SelectorMixin, BaseEstimator):
     """Cross-validated accuracy along a feature path, the chosen point, and a model there.
 
     The path is traced again in every fold, from its training rows alone: bandwidths, traces,
@@ -351,6 +352,17 @@ class PathCV(SelectorMixin, BaseEstimator):
             label=self.path_.method,
             x=x,
         ).plot(ax)
+
+    def summary(self) -> dict[str, Any]:
+        """Everything a report shows, as a plain dict that JSON can hold.
+
+        Its form is promised by :func:`kernelpath.report.summary.schema`, a JSON Schema.  A loaded
+        model has no training rows and leaves out what needs them.
+        """
+        from kernelpath.report.summary import summarize_cv
+
+        check_is_fitted(self, "model_")
+        return summarize_cv(self)
 
     def save(self, file: Any, *, n_features: int | Sequence[int] | None = None) -> None:
         """Write the model, its scores and its path to one file, without pickle.

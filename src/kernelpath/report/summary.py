@@ -1,0 +1,299 @@
+"""Everything a report shows, as one plain dict that JSON can hold.
+
+Pictures, pages and tables are drawn from this dict and compute nothing.  Its form is promised by
+``summary.schema.json`` beside this file; ``version`` grows when the form changes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from kernelpath.encoding import TableEncoder
+from kernelpath.inputs import ColumnTable
+from kernelpath.path import EventTable, FeaturePath
+from kernelpath.rankings import size_grid
+from kernelpath.report.facts import describe_data, notices
+from kernelpath.report.rounding import number, numbers
+from kernelpath.report.summary_scores import (
+    add_to_sizes,
+    baselines_section,
+    cv_section,
+    settings_section,
+    stability_section,
+)
+from kernelpath.report.views import MOST_COMPARED, feature_views, redundancy
+from kernelpath.report.words import headline
+from kernelpath.targets import as_vector, infer_task
+
+if TYPE_CHECKING:
+    from kernelpath.estimators.path_cv import PathCV
+
+FORMAT, VERSION = "kernelpath-summary", 1
+MOST_LISTED = 200  # features of a size
+MOST_JUNCTURES = 600
+MOST_TRACKED = 60  # features whose coming and going is shown
+N_NAMED, N_OTHERS = 8, 120  # lines of the weights
+N_VIEWS = 12
+STEPS = {"enter": 1, "leave": -1, "eliminate": -1, "turn": 0}  # change of the size
+
+
+def schema() -> dict[str, Any]:
+    """JSON Schema of the summaries.
+
+    Examples
+    --------
+    >>> schema()["properties"]["version"]["const"] == VERSION
+    True
+    """
+    text = resources.files("kernelpath.report").joinpath("summary.schema.json").read_text("utf-8")
+    return json.loads(text)
+
+
+def summarize_path(
+    path: FeaturePath,
+    X: Any = None,
+    y: ArrayLike | None = None,
+    *,
+    sizes: Sequence[int] | None = None,
+    task: str = "auto",
+) -> dict[str, Any]:
+    """Summary of a path; with the table, also of the data and of the heaviest features."""
+    table = target = None
+    categories: dict[int, list] = {}
+    if X is not None:
+        encoder, table = TableEncoder.fit(X)
+        categories = encoder.categories
+        if table.shape[1] != path.n_features:
+            raise ValueError(f"X has {table.shape[1]} columns, but the path {path.n_features}")
+        if y is None:
+            raise ValueError("a summary of the data needs the target y as well as X")
+        target = as_vector(y)
+        task = infer_task(target, task)
+    maker = _Maker(path, _sizes_of(path) if sizes is None else list(sizes))
+    if table is not None and target is not None:
+        maker.add_data(table, target, task, categories)
+    return maker.finish()
+
+
+def summarize_cv(model: PathCV) -> dict[str, Any]:
+    """Summary of a fitted cross-validation; without training rows the data are left out."""
+    scores, point = model.scores_, model.operating_point_
+    maker = _Maker(model.path_, scores.n_features.tolist(), chosen=point.n_features)
+    setup = vars(model).get("_setup")
+    if setup is not None:
+        rows = setup.study.rows
+        maker.add_data(rows.table, setup.study.y, model.task_, setup.encoder.categories)
+    return maker.finish(model)
+
+
+def _sizes_of(path: FeaturePath) -> list[int]:
+    """Sizes to list: all small ones, then a growing grid; those of the path if it has no others."""
+    if path.extension is not None:
+        return size_grid(path.extension.n_usable).tolist() if path.extension.n_usable else []
+    sizes = np.unique(path.n_selected)
+    sizes = sizes[sizes > 0]
+    if len(sizes) <= 80:
+        return sizes.tolist()
+    return sizes[np.unique(np.geomspace(1, len(sizes), 80).astype(int) - 1)].tolist()
+
+
+class _Maker:
+    """Collects the sections, and the features that any of them names."""
+
+    def __init__(self, path: FeaturePath, sizes: list[int], chosen: int | None = None) -> None:
+        self._path = path
+        self._places: dict[int, int] = {}
+        self._chosen = chosen
+        origin = path.provenance
+        self._points = {k: path.at(n_features=k) for k in sizes if _has(path, k)}
+        self._out: dict[str, Any] = {
+            "format": FORMAT,
+            "version": VERSION,
+            "kind": "path",
+            "headline": "",
+            "method": path.method,
+            "parameter_name": path.parameter_name,
+            "n_features": path.n_features,
+            "data": None,
+            "notices": [],
+            "points": self._point_columns(),
+            "junctures": junctures(path),
+            "sizes": [self._size(k) for k in sizes],
+            "weights": self._weights(),
+            "entries": self._entries(sizes),
+            "cv": None,
+            "baselines": [],
+            "stability": None,
+            "views": [],
+            "redundancy": None,
+            "settings": origin.get("parameters", {}),
+            "estimator": origin.get("estimator"),
+            "versions": origin.get("versions", {}),
+            "fingerprint": origin.get("data", {}).get("fingerprint"),
+        }
+
+    def _place(self, feature: int) -> int:
+        """Position of a feature in the list of those that the summary names."""
+        return self._places.setdefault(int(feature), len(self._places))
+
+    # -- the path ----------------------------------------------------------------------------------
+
+    def _point_columns(self) -> dict[str, Any]:
+        path = self._path
+        return {
+            "parameter": numbers(path.parameters),
+            "n_selected": path.n_selected.tolist(),
+            "value": numbers(path.values),
+            "kkt": numbers(path.kkt),
+            "gap": numbers(path.gaps),
+        }
+
+    def _size(self, k: int) -> dict[str, Any]:
+        point = self._points.get(k)
+        features: NDArray[np.intp] = np.zeros(0, dtype=np.intp)
+        if point is not None:
+            support = np.flatnonzero(point.support)
+            features = support[np.argsort(-point.weights[support], kind="stable")]
+        listed = features[:MOST_LISTED]
+        return {
+            "n_features": int(k),
+            "parameter": None if point is None else number(point.parameter),
+            "features": [self._place(i) for i in listed],
+            "weights": [] if point is None else numbers(point.weights[listed]),
+            "n_hidden": len(features) - len(listed),
+            "score": None,
+            "se": None,
+            "per_fold": [],
+            "predictors": [],
+            "frequency": None,
+        }
+
+    def _weights(self) -> dict[str, Any]:
+        path = self._path
+        W = path.weights.tocsc()
+        W.eliminate_zeros()  # a stored zero draws nothing
+        order = path.entry_order()
+        order = order[np.diff(W.indptr)[order] > 0]
+        first, rest = order[:N_NAMED], order[N_NAMED:]
+        shown = rest
+        if len(rest) > N_OTHERS:
+            shown = rest[np.unique(np.geomspace(1, len(rest), N_OTHERS).astype(int) - 1)]
+        return {
+            "named": [
+                {"feature": self._place(i), "weights": numbers(row, 5)}
+                for i, row in zip(first, W[:, first].toarray().T)
+            ],
+            "others": [numbers(row, 4) for row in W[:, shown].toarray().T],
+            "n_hidden": len(rest) - len(shown),
+        }
+
+    def _entries(self, sizes: list[int]) -> dict[str, Any]:
+        """Which features are in at which size: only small sizes have few enough to be drawn."""
+        known = [k for k in sizes if k in self._points and k <= MOST_TRACKED]
+        support = np.array([self._points[k].support for k in known], dtype=bool)
+        tracked: list[int] = []
+        for row in support:
+            tracked += [i for i in np.flatnonzero(row).tolist() if i not in set(tracked)]
+        tracked = tracked[:MOST_TRACKED]
+        return {
+            "nested": bool(self._path.is_nested),
+            "sizes": known,
+            "rows": [
+                {"feature": self._place(i), "present": support[:, i].astype(int).tolist()}
+                for i in tracked
+            ],
+        }
+
+    # -- the data ----------------------------------------------------------------------------------
+
+    def add_data(
+        self, table: ColumnTable, y: NDArray, task: str, categories: dict[int, list]
+    ) -> None:
+        """Facts about the table, and views of the heaviest features."""
+        self._out["data"] = describe_data(table, y, task)
+        self._out["notices"] = notices(self._out["data"])
+        order = self._heaviest()
+        if not order:
+            return
+        settings = self._out["settings"]
+        kernel = {name: settings[name] for name in ("kernel", "bandwidth") if name in settings}
+        views = feature_views(table, y, task, order[:N_VIEWS], kernel=kernel, categories=categories)
+        self._out["views"] = [
+            {"feature": self._place(view.pop("column")), **_rounded(view)} for view in views
+        ]
+        compared = order[:MOST_COMPARED]
+        if len(compared) > 1:
+            similarity = redundancy(table, compared, kernel=kernel)
+            self._out["redundancy"] = {
+                "features": [self._place(i) for i in compared],
+                "similarity": [numbers(row, 3) for row in similarity],
+            }
+
+    def _heaviest(self) -> list[int]:
+        """Features of the chosen size by weight, or the first thirty of the path."""
+        k = self._chosen
+        if k is not None and k in self._points:
+            point = self._points[k]
+            support = np.flatnonzero(point.support)
+            return support[np.argsort(-point.weights[support], kind="stable")].tolist()
+        return self._path.entry_order()[:MOST_COMPARED].tolist()
+
+    # -- the end -----------------------------------------------------------------------------------
+
+    def finish(self, model: PathCV | None = None) -> dict[str, Any]:
+        """The whole summary, with the scores of a cross-validation if there are any."""
+        out = dict(self._out)
+        if model is not None:
+            out["kind"] = "path_cv"
+            out["cv"] = cv_section(model)
+            out["baselines"] = baselines_section(model)
+            add_to_sizes(out["sizes"], list(self._places), model)
+            out["stability"] = stability_section(model, self._place)
+            out["settings"] = settings_section(model, out["settings"])
+        names = self._path.feature_names
+        out["features"] = [{"index": i, "name": str(names[i])} for i in self._places]
+        out["headline"] = headline(out)
+        return out
+
+
+def _rounded(view: dict[str, Any]) -> dict[str, Any]:
+    """A view with numbers as JSON can hold them."""
+    result = dict(view)
+    if "grid" in view:
+        result["grid"] = numbers(view["grid"])
+        points = view["points"]
+        result["points"] = {"x": numbers(points["x"], 5), "y": [numbers(r, 5) for r in points["y"]]}
+    for name in ("curves", "means"):
+        if name in view:
+            result[name] = [numbers(row, 5) for row in view[name]]
+    return result
+
+
+def _has(path: FeaturePath, k: int) -> bool:
+    if path.extension is not None:
+        return 0 <= k <= path.extension.n_usable
+    return bool(np.any(path.n_selected == k))
+
+
+def junctures(path: FeaturePath) -> dict[str, Any]:
+    """Where single features come and go, and how many there are then; thinned where many."""
+    steps = np.array([STEPS[kind] for kind in EventTable.KINDS], dtype=np.int64)
+    change = steps[path.events.kinds]
+    sizes = path.n_selected[0] + np.cumsum(change)
+    # Events need not tell everything; where they do not lead to the end, they are not drawn.
+    told = len(sizes) > 0 and sizes.min() >= 0 and sizes[-1] == path.n_selected[-1]
+    shown = np.flatnonzero(change) if told else np.zeros(0, dtype=np.intp)
+    total = len(shown)
+    if total > MOST_JUNCTURES:
+        shown = shown[np.unique(np.linspace(0, total - 1, MOST_JUNCTURES).astype(int))]
+    return {
+        "parameter": numbers(path.events.parameters[shown]),
+        "n_selected": sizes[shown].tolist() if told else [],
+        "n_total": total,
+    }
