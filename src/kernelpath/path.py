@@ -338,9 +338,9 @@ class FeaturePath(Frozen):
         return summarize_path(self, X, y)
 
     def _repr_html_(self) -> str:
-        from kernelpath.report.notebook import card
+        from kernelpath.report.notebook import path_card
 
-        return card(self.summary())
+        return path_card(self)
 
     def plot(self, ax: Any = None, **kwargs: Any) -> Any:
         """Draw the path; see ``kernelpath.report.displays.plot_path``."""

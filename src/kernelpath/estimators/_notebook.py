@@ -18,7 +18,8 @@ class NotebookCard:
         return super()._repr_html_inner() + self._card()  # type: ignore[misc]
 
     def _card(self) -> str:
-        from kernelpath.report.notebook import card
+        from kernelpath.report.notebook import card, path_card
 
-        shown = self if hasattr(self, "operating_point_") else getattr(self, "path_", None)
-        return "" if shown is None else card(shown.summary())  # type: ignore[attr-defined]
+        if hasattr(self, "operating_point_"):
+            return card(self.summary())  # type: ignore[attr-defined]
+        return path_card(self.path_) if hasattr(self, "path_") else ""

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from kernelpath.path import FeaturePath
 from kernelpath.report.words import score_words
 
 WIDTH, HEIGHT, MARGIN = 320, 90, 8
@@ -33,6 +34,14 @@ def card(summary: dict[str, Any]) -> str:
     parts.append(_curve(summary))
     parts.append(_table(summary))
     return f"<div style='{STYLE}'>{''.join(parts)}</div>"
+
+
+def path_card(path: FeaturePath) -> str:
+    """Card of a path, from the few sizes that it shows."""
+    from kernelpath.report.summary import sizes_of, summarize_path
+
+    sizes = sizes_of(path)
+    return card(summarize_path(path, sizes=[k for k in sizes if k <= MOST_ROWS] or sizes[:1]))
 
 
 def _curve(summary: dict[str, Any]) -> str:

@@ -75,7 +75,7 @@ def summarize_path(
             raise ValueError("a summary of the data needs the target y as well as X")
         target = as_vector(y)
         task = infer_task(target, task)
-    maker = _Maker(path, _sizes_of(path) if sizes is None else list(sizes))
+    maker = _Maker(path, sizes_of(path) if sizes is None else list(sizes))
     if table is not None and target is not None:
         maker.add_data(table, target, task, categories)
     return maker.finish()
@@ -92,7 +92,7 @@ def summarize_cv(model: PathCV) -> dict[str, Any]:
     return maker.finish(model)
 
 
-def _sizes_of(path: FeaturePath) -> list[int]:
+def sizes_of(path: FeaturePath) -> list[int]:
     """Sizes to list: all small ones, then a growing grid; those of the path if it has no others."""
     if path.extension is not None:
         return size_grid(path.extension.n_usable).tolist() if path.extension.n_usable else []
