@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from kernelpath.inputs import ColumnTable
+from kernelpath.report.duplicates import n_duplicates
 
 RARE_CLASS = 0.1
 """A class with a smaller share of the rows makes accuracy say little."""
@@ -26,7 +26,7 @@ def describe_data(table: ColumnTable, y: NDArray, task: str) -> dict[str, Any]:
         "sparse": bool(sp.issparse(table.values)),
         "n_categorical": int(np.count_nonzero(table.categorical)),
         "n_constant": int(constant.sum()),
-        "n_duplicates": int(n_duplicates(table, constant)),
+        "n_duplicates": int(n_duplicates(table.values, constant)),
         "task": task,
         "target": _describe_target(y, task),
     }
@@ -96,27 +96,3 @@ def constant_columns(table: ColumnTable) -> NDArray[np.bool_]:
     columns = values.tocsc()
     high, low = (np.asarray(f(axis=0).todense()).ravel() for f in (columns.max, columns.min))
     return high == low
-
-
-def n_duplicates(table: ColumnTable, constant: NDArray[np.bool_]) -> int:
-    """Columns, constant ones apart, that equal an earlier one in every row."""
-    values = table.values
-    seen: set[bytes] = set()
-    count = 0
-    columns = values.tocsc() if sp.issparse(values) else values
-    if sp.issparse(columns) and not columns.has_canonical_format:
-        columns = columns.copy()
-        columns.sum_duplicates()
-    for i in np.flatnonzero(~constant):
-        digest = hashlib.blake2b(digest_size=16)
-        if sp.issparse(columns):
-            part = slice(columns.indptr[i], columns.indptr[i + 1])
-            stored = columns.data[part] != 0
-            digest.update(columns.indices[part][stored].astype(np.int64).tobytes())
-            digest.update((columns.data[part][stored] + 0.0).astype(np.float64).tobytes())
-        else:
-            digest.update((columns[:, i] + 0.0).astype(np.float64).tobytes())  # -0.0 is 0.0
-        key = digest.digest()
-        count += key in seen
-        seen.add(key)
-    return count
