@@ -1,0 +1,269 @@
+"""The report as one HTML page that needs nothing else: no network, no server, no other file.
+
+The page is drawn in the browser from the summary, which it carries as JSON; what matters most is
+also there without scripts.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import os
+import re
+from collections.abc import Mapping
+from functools import cache
+from importlib import resources
+from typing import Any
+
+import jinja2
+
+from kernelpath.atomic import replacing
+
+SCRIPTS = (
+    "base.js",
+    "scales.js",
+    "axes.js",
+    "table.js",
+    "curve.js",
+    "lines.js",
+    "maps.js",
+    "views.js",
+    "main.js",
+)
+"""In the order in which they are read; together they are one script."""
+ROWS_WITHOUT_SCRIPTS = 50
+PREFERRED_SIZE = 10
+"""Size that is shown first when no cross-validation has chosen one."""
+MOST_CLASSES = 20
+RULES = {"one_se": "one standard error"}
+LONGEST_NAME = 80
+
+
+def render_html(
+    summary: Mapping[str, Any],
+    *,
+    title: str | None = None,
+    command: str | None = None,
+    files: Mapping[str, str] | None = None,
+) -> str:
+    """Draw a summary as a self-contained HTML page.
+
+    The page loads nothing and sends nothing: style, scripts and data are inside.  Names are
+    always shown as text, whatever they contain.
+
+    Parameters
+    ----------
+    summary : dict
+        What `summarize_path` or `summarize_cv` returns.
+    title : str, optional
+        Name of the page.
+    command : str, optional
+        Command line that made the results; shown under "How to load this in Python".
+    files : dict of str to str, optional
+        Files that were written beside the page, as ``{"path": "path.kpath", "model":
+        "model.kpmodel"}``; other keys are listed with their names.
+
+    Returns
+    -------
+    str
+        The page; it can be written as UTF-8.
+
+    Examples
+    --------
+    >>> import kernelpath as kp
+    >>> from kernelpath.report.summary import summarize_path
+    >>> data = kp.datasets.make_wide(n_samples=60, n_features=20, random_state=0)
+    >>> path = kp.LpKTASelector().fit(data.X, data.y).path_
+    >>> page = render_html(summarize_path(path), title="Twenty features")
+    >>> page.startswith("<!doctype html>"), "<title>Twenty features</title>" in page
+    (True, True)
+    """
+    script = _script()
+    shown = first_size(summary)
+    return _template().render(
+        s=summary,
+        title=title or "kernelpath report",
+        command=command,
+        files=dict(files or {}),
+        policy=_policy(script),
+        style=_asset("page.css"),
+        script=script,
+        data=summary_json(summary),
+        start=shown,
+        size=None if shown is None else summary["sizes"][shown],
+        most_rows=ROWS_WITHOUT_SCRIPTS,
+        most_classes=MOST_CLASSES,
+        facts=_facts(summary),
+        certified=any(v is not None for name in ("kkt", "gap") for v in summary["points"][name]),
+    )
+
+
+def save_html(
+    summary: Mapping[str, Any],
+    file: str | os.PathLike[str],
+    *,
+    title: str | None = None,
+    command: str | None = None,
+    files: Mapping[str, str] | None = None,
+) -> None:
+    """Write the page of a summary to a file, wholly or not at all; see `render_html`.
+
+    Parameters
+    ----------
+    summary : dict
+        What `summarize_path` or `summarize_cv` returns.
+    file : str or path
+        File to write; its directory must exist.
+    title, command, files
+        As for `render_html`.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import kernelpath as kp
+    >>> from kernelpath.report.summary import summarize_path
+    >>> data = kp.datasets.make_wide(n_samples=60, n_features=20, random_state=0)
+    >>> path = kp.LpKTASelector().fit(data.X, data.y).path_
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_html(summarize_path(path), pathlib.Path(folder, "report.html"))
+    ...     [file.name for file in pathlib.Path(folder).iterdir()]
+    ['report.html']
+    """
+    page = render_html(summary, title=title, command=command, files=files)
+    with replacing(file) as handle:
+        handle.write(page.encode("utf-8"))
+
+
+def summary_json(summary: Mapping[str, Any]) -> str:
+    r"""JSON that can stand inside a script element: only ASCII, and no ``<``, ``>`` or ``&``.
+
+    Examples
+    --------
+    >>> summary_json({"name": "</script> & \u00e9t\u00e9"})
+    '{"name":"\\u003c/script\\u003e \\u0026 \\u00e9t\\u00e9"}'
+    """
+    text = json.dumps(summary, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def first_size(summary: Mapping[str, Any]) -> int | None:
+    """Position of the size that the page shows first: the chosen one, or one of about ten.
+
+    Examples
+    --------
+    >>> sizes = [{"n_features": k} for k in (2, 9, 12)]
+    >>> first_size({"sizes": sizes, "cv": None})
+    1
+    >>> first_size({"sizes": sizes, "cv": {"chosen": {"n_features": 12}}})
+    2
+    """
+    sizes = [one["n_features"] for one in summary["sizes"]]
+    if not sizes:
+        return None
+    wanted = PREFERRED_SIZE if summary["cv"] is None else summary["cv"]["chosen"]["n_features"]
+    return min(range(len(sizes)), key=lambda i: abs(sizes[i] - wanted))
+
+
+def shown_name(name: object, longest: int = LONGEST_NAME) -> str:
+    r"""Name as one line that UTF-8 can hold, cut if it is long.
+
+    Examples
+    --------
+    >>> shown_name("two\nlines"), shown_name("abcdef", longest=4), shown_name(" ")
+    ('two lines', 'abc…', '(no name)')
+    """
+    text = str(name).encode("utf-8", "replace").decode("utf-8")
+    text = " ".join(re.sub(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]", " ", text).split())
+    if len(text) > longest:
+        text = text[: longest - 1] + "…"
+    return text or "(no name)"
+
+
+def _facts(summary: Mapping[str, Any]) -> list[str]:
+    """What was measured, in a few words each."""
+    data, cv = summary["data"], summary["cv"]
+    columns = summary["n_features"] if data is None else data["n_features"]
+    facts = [_count(columns, "column")]
+    if data is not None:
+        facts.insert(0, _count(data["n_rows"], "row"))
+        classes = data["target"].get("classes")
+        facts.append(f"{data['task']}, {len(classes)} classes" if classes else data["task"])
+    facts.append(f"method {summary['method']}")
+    if cv is not None:
+        facts += [
+            _count(cv["n_folds"], "fold"),
+            f"measured by {_words(cv['scoring'])}",
+            f"size chosen by the rule “{RULES.get(cv['rule'], _words(cv['rule']))}”",
+        ]
+        nested = cv["nested"]
+        if nested is not None and nested["score"] is not None:
+            facts.append(
+                f"whole procedure, choice of size included (nested): {_score(nested['score'])} "
+                f"± {_score(nested['se'])}"
+            )
+    return facts
+
+
+def _count(n: int, noun: str) -> str:
+    return f"{n:,} {noun}" + ("" if n == 1 else "s")
+
+
+def _words(name: str) -> str:
+    return str(name).replace("_", " ")
+
+
+def _score(value: float | None) -> str:
+    return "unknown" if value is None else f"{value:.3f}"
+
+
+def _weight(value: float | None) -> str:
+    return "" if value is None else f"{value:.4g}"
+
+
+def _python(value: object) -> str:
+    """A Python literal with double quotes, in ASCII."""
+    return json.dumps(str(value))
+
+
+def _encodable(value: Any) -> Any:
+    """Half a surrogate pair, which UTF-8 cannot hold, becomes a question mark."""
+    return value.encode("utf-8", "replace").decode("utf-8") if type(value) is str else value
+
+
+def _asset(name: str) -> str:
+    return resources.files("kernelpath.report").joinpath("page", name).read_text("utf-8")
+
+
+@cache
+def _script() -> str:
+    return '"use strict";\n(() => {\n' + "\n".join(_asset(name) for name in SCRIPTS) + "})();\n"
+
+
+def _policy(script: str) -> str:
+    """Content security policy: nothing is loaded, and only our own script runs."""
+    digest = base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode("ascii")
+    return (
+        f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; "
+        "img-src data:; base-uri 'none'; form-action 'none'"
+    )
+
+
+@cache
+def _template() -> Any:
+    environment = jinja2.Environment(
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        finalize=_encodable,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "shown": shown_name,
+        "words": _words,
+        "score": _score,
+        "weight": _weight,
+        "python": _python,
+        "counted": _count,
+    }
+    return environment.from_string(_asset("page.html.jinja"))

@@ -1,0 +1,89 @@
+// Weights, stability index and certificates: lines along the path or over the sizes.
+function drawWeights(width) {
+  const small = narrow(width);
+  const margin = small ? 108 : 190;
+  const height = small ? 320 : 420;
+  const box = { left: 52, right: width - margin, top: 34, bottom: height - 50 };
+  const { named, others } = S.weights;
+  const x = alongPath(box.left + 4, box.right);
+  const top = extent([...named.flatMap((one) => one.weights), ...others.flat(), 0])[1] || 1;
+  const y = linear(0, top * 1.04, box.bottom, box.top, 6);
+  const list = named.map((one) => nameOf(one.feature, 40)).join(", ");
+  const root = picture(width, height, "Weights along the path", `Named lines: ${list}.`);
+  axes(root, box, x, y, x.label, "weight");
+  const xs = S.points.parameter.map((_, i) => x.at(i));
+  const positive = (row) => row.map((v) => (known(v) && v > 0 ? y.place(v) : null));
+  for (const row of others) trace(root, xs, positive(row), "line other");
+  const groups = [], found = [];
+  named.forEach((one, i) => {
+    const group = svg("g", {});
+    const ys = positive(one.weights);
+    trace(group, xs, ys, `line c${i % 8}`);
+    root.append(group);
+    groups.push(group);
+    const last = ys.findLastIndex(known);
+    if (last >= 0) found.push({ x: xs[last], y: ys[last], color: `c${i % 8}`, name: fullName(one.feature) });
+  });
+  endLabels(root, found, box, margin);
+  const cursor = svg("line", { class: "cursor", y1: box.top, y2: box.bottom, visibility: "hidden" });
+  root.append(cursor);
+  onHover(root, (px) => {
+    const at = nearest(xs, px);
+    fill(cursor, { x1: xs[at], x2: xs[at], visibility: "visible" }, []);
+    const rows = named.map((one) => [one.weights[at] || 0, one.feature]).sort((a, b) => b[0] - a[0]);
+    return [`${parameterLabel()} ${short(S.points.parameter[at])}`, ...rows.map(([w, place]) => `${nameOf(place, 40)}: ${short(w)}`)];
+  }, () => cursor.setAttribute("visibility", "hidden"));
+  return root;
+}
+
+function drawStability(width) {
+  const height = narrow(width) ? 250 : 280;
+  const box = { left: 52, right: width - 20, top: 34, bottom: height - 50 };
+  const { n_features: sizes, index, low, high } = S.stability;
+  const range = extent(sizes);
+  const bottom = Math.min(0, ...[...index, ...low].filter(known));
+  const x = counts(range[0], range[1], box.left + 10, box.right - 6, 46);
+  const y = linear(Math.max(bottom, -1), 1, box.bottom, box.top, 5);
+  const root = picture(width, height, "Stability index against number of features", "1 means the same features in every fold, 0 no more agreement than chance.");
+  axes(root, box, x, y, "number of features", "stability index");
+  const xs = sizes.map(x.place);
+  const up = (value) => (known(value) ? y.place(Math.max(-1, Math.min(1, value))) : null);
+  band(root, xs, low.map(up), high.map(up), "c2");
+  trace(root, xs, index.map(up), "line c2");
+  onHover(root, (px) => {
+    const i = nearest(xs, px);
+    const lines = [features(sizes[i]), `index ${known(index[i]) ? index[i].toFixed(2) : "unknown"}`];
+    if (known(low[i]) && known(high[i])) lines.push(minus(`from ${low[i].toFixed(2)} to ${high[i].toFixed(2)}`));
+    return lines;
+  });
+  return root;
+}
+
+function drawCertificates(width) {
+  const small = narrow(width);
+  const margin = small ? 60 : 80;
+  const height = small ? 280 : 320;
+  const box = { left: 58, right: width - margin, top: 34, bottom: height - 50 };
+  const { kkt, gap } = S.points;
+  const x = alongPath(box.left + 4, box.right);
+  const range = extent([...kkt, ...gap].filter((v) => known(v) && v > 0)) || [1e-16, 1e-15];
+  const zero = [...kkt, ...gap].includes(0);
+  const y = powers(Math.max(range[0], 1e-18) / (zero ? 10 : 1), Math.max(range[1], 1e-17), box.bottom, box.top, 26, zero);
+  const worst = (values) => { const found = extent(values); return found ? short(found[1]) : "unknown"; };
+  const root = picture(width, height, "KKT residual and gap along the path", `Largest KKT residual ${worst(kkt)}; largest gap ${worst(gap)}.`);
+  axes(root, box, x, y, x.label, "relative size");
+  const xs = kkt.map((_, i) => x.at(i));
+  const found = [];
+  [["KKT", kkt, "c0"], ["gap", gap, "c1"]].forEach(([name, values, color]) => {
+    const ys = values.map((v) => (known(v) ? y.place(v) : null));
+    trace(root, xs, ys, `line ${color}`);
+    const last = ys.findLastIndex(known);
+    if (last >= 0) found.push({ x: xs[last], y: ys[last], color, name });
+  });
+  endLabels(root, found, box, margin);
+  onHover(root, (px) => {
+    const i = nearest(xs, px);
+    return [`${parameterLabel()} ${short(S.points.parameter[i])}`, `KKT ${short(kkt[i])}`, `gap ${short(gap[i])}`];
+  });
+  return root;
+}

@@ -1,0 +1,249 @@
+"""The HTML page as text: what it holds, what it must not hold, how large it is."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+import time
+from html.parser import HTMLParser
+from itertools import pairwise
+
+import pytest
+
+from kernelpath.report.html import SCRIPTS, render_html, save_html, shown_name, summary_json
+from report.browser import CASES, HOSTILE, hostile, mixed, no_feature, scored, traced, wide
+
+
+class Reader(HTMLParser):
+    """Elements with their attributes, and the text of scripts."""
+
+    def __init__(self, page):
+        super().__init__(convert_charrefs=True)
+        self.elements, self.scripts, self.text = [], [], []
+        self._open = []
+        self.feed(page)
+
+    def handle_starttag(self, tag, attributes):
+        self.elements.append((tag, dict(attributes)))
+        if tag not in ("meta", "input", "img", "br"):
+            self._open.append(tag)
+        if tag == "script":
+            self.scripts.append("")
+
+    def handle_endtag(self, tag):
+        while self._open and self._open.pop() != tag:
+            pass
+
+    def handle_data(self, data):
+        if self._open and self._open[-1] == "script":
+            self.scripts[-1] += data
+        elif not self._open or self._open[-1] != "style":
+            self.text.append(data)
+
+    def of(self, tag):
+        return [attributes for name, attributes in self.elements if name == tag]
+
+    def words(self):
+        return " ".join(" ".join(self.text).split())
+
+
+# -- content --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_every_kind_of_summary_is_drawn(case):
+    summary = CASES[case]()
+    page = Reader(render_html(summary))
+    assert summary["headline"] in page.words()
+    levels = [int(tag[1]) for tag, _ in page.elements if re.fullmatch("h[1-6]", tag)]
+    assert levels.count(1) == 1
+    assert levels[0] == 1
+    assert max(b - a for a, b in pairwise(levels)) <= 1
+    ids = [a["id"] for _, a in page.elements if "id" in a]
+    assert len(ids) == len(set(ids))
+    wanted = {a["aria-labelledby"] for _, a in page.elements if "aria-labelledby" in a}
+    assert wanted <= set(ids)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_summary_is_inside_and_comes_back_unchanged(case):
+    summary = CASES[case]()
+    data, script = Reader(render_html(summary)).scripts
+    assert json.loads(data) == summary
+    assert "JSON.parse" in script
+
+
+EMPTY = {
+    "data": None,
+    "cv": None,
+    "stability": None,
+    "redundancy": None,
+    "fingerprint": None,
+    "estimator": None,
+    "notices": [],
+    "baselines": [],
+    "views": [],
+    "settings": {},
+    "versions": {},
+    "sizes": [],
+    "entries": {"nested": True, "sizes": [], "rows": []},
+    "weights": {"named": [], "others": [], "n_hidden": 0},
+    "junctures": {"parameter": [], "n_selected": [], "n_total": 0},
+}
+
+
+@pytest.mark.parametrize("section", EMPTY)
+def test_every_section_may_be_missing(section):
+    summary = scored() | {section: EMPTY[section]}
+    page = Reader(render_html(summary))
+    assert summary["headline"] in page.words()
+
+
+def test_sections_are_there_exactly_when_they_have_something_to_show():
+    def charts(summary):
+        return {a["id"] for a in Reader(render_html(summary)).of("div") if "data-label" in a}
+
+    assert charts(scored()) == {
+        "curve", "weights", "count", "stability", "strip", "redundancy", "certificates",
+    }  # fmt: skip
+    assert charts(traced()) == {"curve", "weights", "redundancy", "certificates"}
+    assert "entries" in charts(CASES["wandering"]())
+    assert charts(CASES["bare"]()) == set()
+    assert charts(no_feature()) == {"certificates"}
+
+
+def test_the_chosen_features_are_there_without_scripts():
+    summary = scored()
+    chosen = summary["cv"]["chosen"]["n_features"]
+    size = next(one for one in summary["sizes"] if one["n_features"] == chosen)
+    page = render_html(summary)
+    body = page[page.index("<tbody>") : page.index("</tbody>")]
+    names = re.findall(r"<bdi[^>]*>(.*?)</bdi>", body)
+    assert names == [summary["features"][place]["name"] for place in size["features"]]
+
+
+def test_facts_and_notices():
+    words = Reader(render_html(scored())).words()
+    for part in ("120 rows", "60 columns", "classification, 2 classes", "3 folds", "accuracy"):
+        assert part in words
+    summary = scored()
+    summary["cv"]["nested"] = {"score": 0.71234, "se": 0.02, "n_features": [3, 3, 5]}
+    assert "(nested): 0.712 ± 0.020" in Reader(render_html(summary)).words()
+    copies = mixed("regression")
+    assert copies["notices"][0]["text"] in Reader(render_html(copies)).words()
+
+
+def test_how_to_load_names_the_files_and_the_command():
+    files = {"path": 'odd "name".kpath', "model": "model.kpmodel", "scores_table": "scores.csv"}
+    files["path.png"] = "path.png"
+    page = render_html(scored(), title="A <title>", command="kernelpath cv 'a & b'", files=files)
+    words = Reader(page).words()
+    assert r'kp.load_path("odd \"name\".kpath")' in words
+    assert 'kp.load_model("model.kpmodel")' in words
+    assert "Beside this page: scores table scores.csv , path.png ." in words
+    assert "kernelpath cv 'a & b'" in words
+    assert "<title>A &lt;title&gt;</title>" in page
+    assert "load_model" not in render_html(traced())
+    assert "load_path" not in render_html(scored(), files={"model": "m.kpmodel"})
+
+
+# -- safety ---------------------------------------------------------------------------------------
+
+
+def test_hostile_names_are_text():
+    plain, harmful = Reader(render_html(scored())), Reader(render_html(hostile(), title=HOSTILE[1]))
+    assert {tag for tag, _ in harmful.elements} == {tag for tag, _ in plain.elements} | {
+        "aside",
+        "ul",
+        "li",
+    }
+    assert len(harmful.of("script")) == 2
+    assert not harmful.of("img")
+    assert not [a for _, a in harmful.elements if any(key.startswith("on") for key in a)]
+    assert HOSTILE[0] in harmful.words()
+    assert HOSTILE[1] in [a.get("title") for a in harmful.of("bdi")]
+
+
+def test_json_cannot_end_its_script():
+    text = summary_json({"a": "</script><!-- & \u2028 \u2029 é"})
+    assert not set("<>&\u2028\u2029é") & set(text)
+    assert json.loads(text) == {"a": "</script><!-- & \u2028 \u2029 é"}
+    with pytest.raises(ValueError, match="JSON"):
+        summary_json({"a": float("nan")})
+
+
+def test_nothing_is_loaded_from_anywhere():
+    page = render_html(hostile(), command="kernelpath path table.csv", files={"path": "p.kpath"})
+    addresses = set(re.findall(r"\w+://[^\s\"'<>]*", page))
+    assert addresses == {"http://www.w3.org/2000/svg"}  # the name of SVG
+    reader = Reader(page)
+    for _, attributes in reader.elements:
+        assert not {"src", "srcset", "action", "formaction", "style"} & set(attributes)
+    assert [a["href"] for a in reader.of("a")] == ["#main"]
+    for word in ("eval(", "innerHTML", "insertAdjacentHTML", "document.write", "@import", "url("):
+        assert word not in page, word
+
+
+def test_the_policy_allows_this_script_only():
+    reader = Reader(render_html(scored()))
+    policy = next(a["content"] for a in reader.of("meta") if "http-equiv" in a)
+    digest = base64.b64encode(hashlib.sha256(reader.scripts[1].encode()).digest()).decode()
+    assert f"script-src 'sha256-{digest}'" in policy
+    assert policy.startswith("default-src 'none';")
+
+
+def test_scripts_and_styles_are_complete_and_short():
+    from importlib import resources
+
+    folder = resources.files("kernelpath.report").joinpath("page")
+    files = {file.name: file.read_text("utf-8") for file in folder.iterdir()}
+    assert set(files) == {"page.html.jinja", "page.css", *SCRIPTS}
+    for name, text in files.items():
+        assert len(text.splitlines()) <= 400, name
+        assert name == "page.html.jinja" or "</" not in text, name
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_shown_names_are_one_line_and_not_long(name):
+    text = shown_name(name, longest=50)
+    assert 0 < len(text) <= 50
+    assert text.isprintable() or "\u202e" in text
+    text.encode("utf-8")
+
+
+# -- files and size -------------------------------------------------------------------------------
+
+
+def test_saving(tmp_path):
+    file = tmp_path / "report.html"
+    save_html(hostile(), file, title="Title")
+    assert file.read_bytes().decode("utf-8") == render_html(hostile(), title="Title")
+    with pytest.raises(FileNotFoundError):
+        save_html(no_feature(), tmp_path / "nowhere" / "report.html")
+
+
+def test_a_failure_leaves_the_old_page(tmp_path):
+    file = tmp_path / "report.html"
+    file.write_text("old")
+    broken = no_feature()
+    del broken["points"]
+    with pytest.raises(KeyError):
+        save_html(broken, file)
+    assert file.read_text() == "old"
+    assert [one.name for one in tmp_path.iterdir()] == ["report.html"]
+
+
+def test_the_same_summary_gives_the_same_page():
+    assert render_html(scored()) == render_html(scored())
+
+
+def test_a_hundred_thousand_features_are_quick_and_small():
+    summary = wide()
+    assert summary["n_features"] == 100_000
+    render_html(no_feature())  # the template is compiled once
+    start = time.perf_counter()
+    page = render_html(summary)
+    assert time.perf_counter() - start < 2
+    assert len(page.encode("utf-8")) < 5_000_000
