@@ -19,12 +19,17 @@ GROUPS = {
         "alignments", "combined_kernels", "FeatureKernel", "RBF", "Linear", "Polynomial",
         "Laplace", "Delta", "GeneralizedKL", "SquaredEuclidean",
     ),
+    "Pictures and pages": (
+        "AccuracyDisplay", "SizeDisplay", "WeightsDisplay", "EntriesDisplay", "StabilityDisplay",
+        "ViewsDisplay", "RedundancyDisplay", "CertificateDisplay", "report_figures", "render_html",
+        "save_html",
+    ),
     "Errors": ("KernelPathError", "DataError", "PathFileError"),
 }  # fmt: skip
 METHODS = {
     "PathCV": ("fit", "predict", "decision_function", "predict_proba", "score", "choose", "plot",
-               "save"),
-    "FeaturePath": ("at", "entry_order", "to_frame", "plot", "save"),
+               "summary", "save"),
+    "FeaturePath": ("at", "entry_order", "to_frame", "plot", "summary", "save"),
     "PathScores": ("at", "to_frame"),
     "Stability": ("of", "core", "to_frame"),
 }  # fmt: skip

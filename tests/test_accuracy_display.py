@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from kernelpath.errors import DataError
-from kernelpath.report import accuracy, displays
+from kernelpath.report import accuracy, canvas, displays
 from kernelpath.report.accuracy import AccuracyDisplay, plot_scores, save_scores
 from kernelpath.scoring import PathScores
 
@@ -242,7 +242,7 @@ def test_one_fold_has_no_band():
 def test_scores_without_a_finished_fold():
     nothing = PathScores([1, 2], np.full((3, 2), np.nan), scoring="accuracy")
     ax = shown(nothing, chosen=2, baselines={"also none": nothing}).plot()
-    assert labels(ax) == ["no fold is finished"]
+    assert labels(ax) == ["No fold is finished, so there are no scores yet."]
     assert png(shown(nothing)).startswith(PNG)
     ax = shown(nothing, chosen=2, baselines={"other": rising()}).plot()
     assert labels(ax) == ["other"]
@@ -259,7 +259,7 @@ def test_strange_names_are_drawn_as_they_are():
     assert png(display).startswith(PNG)
     odd = shown(rising(scoring="$\\frac{ " + "s" * 90))
     assert png(odd).startswith(PNG)
-    assert len(odd.plot().get_ylabel()) <= displays.LONGEST_LABEL
+    assert len(odd.plot().get_ylabel()) <= canvas.LONGEST_LABEL
 
 
 def test_many_baselines_are_told_apart():
@@ -273,6 +273,59 @@ def test_many_baselines_are_told_apart():
     boxes = [mpl.text.Text.get_window_extent(text) for text in names]
     tops = sorted((box.y0, box.y1) for box in boxes)
     assert all(low[1] <= high[0] + 1 for low, high in pairwise(tops))
+
+
+def summary_of(scores, se=None, baselines=(), chosen=2, chance=0.5):
+    """The parts of a summary that the picture reads."""
+    sizes = [
+        {"n_features": i + 1, "score": score, "se": 0.01 if se is None else se[i]}
+        for i, score in enumerate(scores)
+    ]
+    others = [
+        {"name": f"other {i}", "n_features": [1, 2, 4], "score": list(row), "se": [None] * 3}
+        for i, row in enumerate(baselines)
+    ]
+    cv = {"scoring": "accuracy", "chance": chance, "chosen": {"n_features": chosen}}
+    return {"method": "$m$", "n_features": 9, "sizes": sizes, "cv": cv, "baselines": others}
+
+
+def test_a_summary_is_drawn_as_it_is():
+    summary = summary_of([0.6, 0.8, 0.9], baselines=[[0.5, 0.6, 0.7]])
+    display = AccuracyDisplay.from_summary(summary)
+    np.testing.assert_array_equal(display.main.n_features, [1, 2, 3])
+    np.testing.assert_array_equal(display.main.mean, [0.6, 0.8, 0.9])
+    np.testing.assert_array_equal(display.main.se, [0.01] * 3)
+    np.testing.assert_array_equal(display.baselines[0].n_features, [1, 2, 4])
+    np.testing.assert_array_equal(display.baselines[0].mean, [0.5, 0.6, 0.7])
+    assert (display.chosen, display.chance, display.n_columns) == (2, 0.5, 9)
+    ax = display.plot()
+    assert {"$m$", "other 0", "no features", "2 features, 0.800 ± 0.010"} == set(labels(ax))
+    assert AccuracyDisplay.from_summary(summary, x="fraction").x == "fraction"
+    with pytest.raises(ValueError, match="got 'sqrt'"):
+        AccuracyDisplay.from_summary(summary, x="sqrt")
+
+
+def test_unknown_scores_of_a_summary_are_left_out():
+    summary = summary_of([0.6, None, 0.9, None], baselines=[[None] * 3, [0.5, None, 0.7]])
+    display = AccuracyDisplay.from_summary(summary)
+    np.testing.assert_array_equal(np.isnan(display.main.mean), [False, True, False, True])
+    ax = display.plot()
+    np.testing.assert_array_equal(ax.lines[1].get_xdata(), [1, 3])
+    assert set(labels(ax)) == {"$m$", "other 1", "no features"}  # the chosen size has no score
+    assert png(display).startswith(PNG)
+    ax = AccuracyDisplay.from_summary(summary_of([0.6, 0.7], se=[None, 0.1], chance=None)).plot()
+    assert len(ax.collections) == 1
+    assert labels(ax) == ["2 features, 0.700 ± 0.100"]
+
+
+@pytest.mark.parametrize("scores", [[None, None], []])
+def test_a_summary_without_scores_says_so(scores):
+    nothing = AccuracyDisplay.from_summary(summary_of(scores))
+    assert labels(nothing.plot()) == [accuracy.NO_FOLD]
+    assert not nothing.known
+    nothing = AccuracyDisplay.from_summary(summary_of(scores) | {"cv": None})
+    assert labels(nothing.plot()) == [accuracy.NO_SCORES]
+    assert png(nothing).startswith(PNG)
 
 
 def test_plot_on_a_given_axes_leaves_its_figure_alone(plt):
@@ -299,7 +352,7 @@ def test_without_matplotlib_the_message_says_what_to_install(monkeypatch):
     def missing(name):
         raise ImportError(name)
 
-    monkeypatch.setattr(displays, "import_module", missing)
+    monkeypatch.setattr(canvas, "import_module", missing)
     display = shown(rising())  # data need no matplotlib
     for draw in (display.plot, lambda: png(display)):
         with pytest.raises(ImportError, match=r"pip install 'kernelpath\[plot\]'"):

@@ -12,8 +12,10 @@ import pytest
 
 import kernelpath as kp
 from kernelpath.path import EventTable, PathEvent
-from kernelpath.report import displays
+from kernelpath.report import canvas, displays
 from kernelpath.report.displays import SizeDisplay, WeightsDisplay, plot_path, save_plot
+from kernelpath.report.layout import apart, column_ticks
+from kernelpath.report.summary import summarize_path
 from path_examples import WEIGHTS, Ranking, make_path
 
 mpl.use("Agg")
@@ -157,7 +159,7 @@ def test_an_empty_path_says_so(shape):
     path = make_path(np.zeros(shape), events=())
     display = WeightsDisplay.from_path(path)
     assert display.names == []
-    assert labels(display.plot()) == ["no feature has a weight"]
+    assert labels(display.plot()) == ["No feature has a weight anywhere on the path."]
     assert png(path).startswith(PNG)
 
 
@@ -207,11 +209,78 @@ def test_strange_names_are_drawn_as_they_are():
 
 
 def test_labels_keep_their_distance():
-    places = displays._apart([0.0, 0.0, 0.001, 0.5, 0.99, 0.999, 1.0], 0.0, 1.0, 0.05)
+    places = apart([0.0, 0.0, 0.001, 0.5, 0.99, 0.999, 1.0], 0.0, 1.0, 0.05)
     assert np.diff(places).min() >= 0.05 - 1e-12
     assert places[-1] <= 1
     assert places[3] == 0.5
-    assert displays._apart([0.2], 0.0, 1.0, 0.05) == [0.2]
+    assert apart([0.2], 0.0, 1.0, 0.05) == [0.2]
+
+
+def test_columns_with_a_number_are_round_and_apart():
+    assert column_ticks(np.arange(1, 11), 12) == list(range(10))
+    sizes = np.unique(np.geomspace(1, 100_000, 80).astype(int))
+    for some in (sizes, np.arange(1, 61), np.arange(1001, 1100), np.array([3, 7])):
+        ticks = column_ticks(some, 12)
+        assert 2 <= len(ticks) <= 12
+        assert np.diff(ticks).min() >= len(some) // 12
+    assert {0, 9, 19, 49} <= set(column_ticks(np.arange(1, 61), 14))  # 1, 10, 20, 50
+
+
+def test_names_alike_at_the_start_are_told_apart():
+    names = ["expression of the gene A", "expression of the gene B", "short", "m" * 80]
+    short = canvas.labels(names, 14)
+    assert len(set(short)) == 4
+    assert short[0].endswith("A")
+    assert short[2] == "short"
+    assert all(len(name) <= 14 for name in short)
+    assert canvas.label("\U0001f9ec gene") == canvas.UNKNOWN + " gene"  # no such letter in the font
+
+
+def test_a_summary_gives_the_same_pictures_as_the_path(traced):
+    summary = summarize_path(traced)
+    ours, its = WeightsDisplay.from_summary(summary), WeightsDisplay.from_path(traced)
+    assert ours.names == its.names
+    assert ours.n_hidden == its.n_hidden
+    np.testing.assert_allclose(ours.named, its.named, rtol=1e-4)
+    np.testing.assert_allclose(ours.others, its.others, rtol=1e-3)
+    sizes, other = SizeDisplay.from_summary(summary), SizeDisplay.from_path(traced)
+    np.testing.assert_array_equal(sizes.n_selected, other.n_selected)
+    np.testing.assert_array_equal(sizes.sizes_after, other.sizes_after)
+    np.testing.assert_allclose(sizes.junctures, other.junctures, rtol=1e-6)
+    assert (sizes.n_features, sizes.parameter_name) == (30, "p")
+    assert len(ours.plot().lines) == len(its.plot().lines) == 30
+    assert len(sizes.plot().lines) == 1
+
+
+def test_a_summary_with_unknown_numbers_is_drawn(traced):
+    summary = summarize_path(traced)
+    summary["points"]["parameter"][0] = None
+    summary["weights"]["named"][0]["weights"] = [None] * len(traced.parameters)
+    summary["weights"]["others"][0][3] = None
+    assert len(WeightsDisplay.from_summary(summary).plot().texts) == 8
+    assert labels(SizeDisplay.from_summary(summary).plot())[1] == str(traced.n_selected[-1])
+    summary["points"]["parameter"] = [None] * len(traced.parameters)
+    assert labels(SizeDisplay.from_summary(summary).plot()) == ["The path has no points."]
+
+
+def test_nothing_is_cut_off_or_covered(plt):
+    names = [f"a rather long name of feature {i}" for i in range(8)]
+    path = make_path(np.full((2, 8), 0.3) + 0.001 * np.arange(8), feature_names=names, events=())
+    ax = WeightsDisplay.from_path(path).plot()
+    ax.figure.canvas.draw()
+    boxes = [mpl.text.Text.get_window_extent(text) for text in ax.texts]
+    assert all(box.x1 <= ax.figure.bbox.x1 for box in boxes)
+    assert not any(a.overlaps(b) for i, a in enumerate(boxes) for b in boxes[:i])
+
+
+@pytest.mark.parametrize("n_features", [60, 500, 20_000])
+def test_logarithmic_ticks_are_plain_numbers(n_features):
+    ends, none = np.array([2.0, 1.0]), np.empty(0)
+    ax = SizeDisplay(ends, np.array([n_features, 1]), none, none, n_features, "p").plot()
+    ax.figure.canvas.draw()
+    written = [text.get_text() for text in ax.get_yticklabels(which="both")]
+    assert 3 <= len(written) <= 8
+    assert all(text.replace(",", "").isdigit() for text in written)
 
 
 def test_save_plot_to_files(tmp_path, traced, plt):
@@ -227,7 +296,7 @@ def test_without_matplotlib_the_message_says_what_to_install(monkeypatch, traced
     def missing(name):
         raise ImportError(name)
 
-    monkeypatch.setattr(displays, "import_module", missing)
+    monkeypatch.setattr(canvas, "import_module", missing)
     for draw in (plot_path, png):
         with pytest.raises(ImportError, match=r"pip install 'kernelpath\[plot\]'"):
             draw(traced)

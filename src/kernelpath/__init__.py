@@ -30,6 +30,15 @@ if TYPE_CHECKING:
     from kernelpath.predictors.joint_rbf import JointRBFSVM
     from kernelpath.predictors.weighted_kernel import WeightedKernelSVM
     from kernelpath.regularizers import GeneralizedKL, SquaredEuclidean
+    from kernelpath.report.accuracy import AccuracyDisplay
+    from kernelpath.report.certificates_display import CertificateDisplay
+    from kernelpath.report.displays import SizeDisplay, WeightsDisplay
+    from kernelpath.report.entries_display import EntriesDisplay
+    from kernelpath.report.html import render_html, save_html
+    from kernelpath.report.redundancy_display import RedundancyDisplay
+    from kernelpath.report.report_figures import report_figures
+    from kernelpath.report.stability_display import StabilityDisplay
+    from kernelpath.report.views_display import ViewsDisplay
     from kernelpath.scoring import PathScores
     from kernelpath.stability import Stability
 
@@ -59,6 +68,17 @@ _HOME = {
     "PathEvent": "kernelpath.path",
     "PathPoint": "kernelpath.path",
     "load_path": "kernelpath.path_file",
+    "AccuracyDisplay": "kernelpath.report.accuracy",
+    "WeightsDisplay": "kernelpath.report.displays",
+    "SizeDisplay": "kernelpath.report.displays",
+    "EntriesDisplay": "kernelpath.report.entries_display",
+    "CertificateDisplay": "kernelpath.report.certificates_display",
+    "StabilityDisplay": "kernelpath.report.stability_display",
+    "ViewsDisplay": "kernelpath.report.views_display",
+    "RedundancyDisplay": "kernelpath.report.redundancy_display",
+    "report_figures": "kernelpath.report.report_figures",
+    "render_html": "kernelpath.report.html",
+    "save_html": "kernelpath.report.html",
     "GeneralizedKL": "kernelpath.regularizers",
     "SquaredEuclidean": "kernelpath.regularizers",
 }
@@ -66,8 +86,11 @@ _MODULES = ("datasets",)
 
 __all__ = [
     "RBF",
+    "AccuracyDisplay",
+    "CertificateDisplay",
     "DataError",
     "Delta",
+    "EntriesDisplay",
     "FeatureKernel",
     "FeaturePath",
     "GeneralizedKL",
@@ -84,15 +107,23 @@ __all__ = [
     "PathPoint",
     "PathScores",
     "Polynomial",
+    "RedundancyDisplay",
+    "SizeDisplay",
     "SquaredEuclidean",
     "Stability",
+    "StabilityDisplay",
+    "ViewsDisplay",
     "WeightedKernelSVM",
+    "WeightsDisplay",
     "__version__",
     "alignments",
     "combined_kernels",
     "datasets",
     "load_model",
     "load_path",
+    "render_html",
+    "report_figures",
+    "save_html",
 ]
 
 

@@ -6,20 +6,35 @@ matplotlib is an optional dependency and imported inside the functions.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kernelpath.errors import not_one_of
-from kernelpath.report.displays import GREY, PALETTE, _any_glyph, _apart, _axes, _import, _label
-from kernelpath.report.layout import free_place, measure, pixels, scale_x, write_on_line
+from kernelpath.report.canvas import (
+    GREY,
+    INK,
+    PALETTE,
+    Picture,
+    any_glyph,
+    chosen_size,
+    dressed,
+    floats,
+    label,
+    labels,
+    plain_text,
+    screenless,
+    write_sentence,
+)
+from kernelpath.report.layout import apart, free_place, measure, pixels, scale_x, write_on_line
 from kernelpath.scoring import PathScores, score_text
 
-INK = "#202124"
 SCALES = ("log", "linear", "fraction")
 BACKGROUND = {"fc": "white", "ec": "none", "alpha": 0.85, "pad": 0.8}  # hides the grid
+NO_FOLD = "No fold is finished, so there are no scores yet."
+NO_SCORES = "The path was not cross-validated: there are no scores."
 DASHES = ("-", "--", ":", "-.")  # once all colours are used
 
 
@@ -44,9 +59,15 @@ class ScoreCurve:
         """Whether there is anything to draw."""
         return not np.isnan(self.mean).all()
 
+    @property
+    def shown(self) -> ScoreCurve:
+        """The curve at the sizes with a score."""
+        at = ~np.isnan(self.mean)
+        return ScoreCurve(self.name, self.n_features[at], self.mean[at], self.se[at])
+
 
 @dataclass(frozen=True)
-class AccuracyDisplay:
+class AccuracyDisplay(Picture):
     """Score against the number of features: one path, other methods, and no features at all.
 
     Attributes
@@ -133,15 +154,65 @@ class AccuracyDisplay:
             x=x,
         )
 
-    def plot(self, ax: Any = None) -> Any:
-        """Draw on ``ax`` (a new one by default) and return it."""
-        return self._draw(_axes(ax), fit=ax is None)
+    @classmethod
+    def from_summary(cls, summary: Mapping[str, Any], *, x: str = "log") -> AccuracyDisplay:
+        """Take the curves from a summary; without a cross-validation there is nothing to draw.
+
+        Parameters
+        ----------
+        summary : dict
+            As ``PathCV.summary()`` returns it.
+        x : {"log", "linear", "fraction"}
+        """
+        if x not in SCALES:
+            raise not_one_of("x", x, SCALES)
+        sizes, cv = summary["sizes"], summary["cv"]
+        main = {"score": [one["score"] for one in sizes], "se": [one["se"] for one in sizes]}
+        main |= {"name": summary["method"], "n_features": [one["n_features"] for one in sizes]}
+        curves = [
+            ScoreCurve(
+                name=str(one["name"]),
+                n_features=np.array(one["n_features"], dtype=np.int64),
+                mean=floats(one["score"]),
+                se=floats(one["se"]),
+            )
+            for one in (main, *summary["baselines"])
+        ]
+        return cls(
+            main=curves[0],
+            baselines=tuple(curves[1:]),
+            chosen=chosen_size(summary),
+            chance=float("nan") if cv is None or cv["chance"] is None else cv["chance"],
+            scoring="" if cv is None else cv["scoring"],
+            n_columns=int(summary["n_features"]),
+            x=x,
+        )
+
+    @property
+    def known(self) -> bool:
+        """Whether there is a score."""
+        return any(curve.known for curve in (self.main, *self.baselines))
+
+    def draw_on(self, figure: Any) -> Any:
+        """Draw on an empty figure, with margins that hold all labels, and return the axes."""
+        return self._draw(figure.subplots(), fit=True)
 
     def _draw(self, ax: Any, *, fit: bool) -> Any:
         """Draw; with ``fit`` the figure is ours and its margins are set to hold the labels."""
+        if not self.known:
+            return write_sentence(ax, NO_FOLD if self.scoring else NO_SCORES)
+        complete = replace(
+            self, main=self.main.shown, baselines=tuple(curve.shown for curve in self.baselines)
+        )
+        return complete._draw_known(dressed(ax), fit=fit)
+
+    def _draw_known(self, ax: Any, *, fit: bool) -> Any:
+        """Draw curves whose scores are all known, though they may be of no size."""
         curves = [curve for curve in (self.main, *self.baselines) if curve.known]
         self._dress(ax, curves)
         for i, curve in enumerate(self.baselines):
+            if not curve.known:
+                continue
             # The dot tells where a curve ends, and shows a curve of one size.
             end = {"marker": "o", "markevery": [-1], "ms": 4}
             ax.plot(self._x(curve.n_features), curve.mean, lw=1.3, zorder=3, **end, **_style(i))
@@ -149,21 +220,18 @@ class AccuracyDisplay:
             self._draw_main(ax)
         if not np.isnan(self.chance):
             ax.axhline(self.chance, color=GREY, lw=1.1, ls=(0, (5, 3)), zorder=2)
-        if self.baselines and curves and fit:
+        if self.baselines and fit:
             self._label_curves(ax)
-        elif self.baselines and curves:  # beside given axes there may be others
+        elif self.baselines:  # beside given axes there may be others
             ax.legend(handles=_handles(self.main, self.baselines), frameon=False, fontsize=8)
         if fit:
-            with _any_glyph():
+            with any_glyph():
                 ax.figure.tight_layout()
-        if not curves:
-            ax.text(0.5, 0.5, "no fold is finished", transform=ax.transAxes, ha="center")
-            return ax
         # Last, because a free place for a text is measured on the finished picture.
         taken = self._obstacles(ax, curves)
         if not np.isnan(self.chance):
             taken = np.vstack([taken, write_on_line(ax, "no features", self.chance, taken)])
-        if self.chosen is not None and self.main.known:
+        if self.chosen in self.main.n_features:
             self._mark_chosen(ax, taken)
         return ax
 
@@ -173,21 +241,18 @@ class AccuracyDisplay:
     def _dress(self, ax: Any, curves: list[ScoreCurve]) -> None:
         """Limits, ticks and words around the curves."""
         what = "share of features" if self.x == "fraction" else "number of features"
-        name = self.scoring if len(self.scoring) <= 40 else _label(self.scoring)
+        name = self.scoring if len(self.scoring) <= 40 else label(self.scoring)
         total = f"{self.n_columns:,}"
         # A name with an underscore is a name in code and stays as it is.
         heading = name if "_" in name else name[:1].upper() + name[1:]
         title = ax.set_title(f"{heading} against {what}", loc="left")
         for text in (title, ax.set_ylabel(name)):
-            text.set_parse_math(False)
+            plain_text(text)
         ax.set_xlabel(
             f"share of all {total} features" if self.x == "fraction" else f"{what} (of {total})"
         )
-        sizes = np.concatenate([curve.n_features for curve in curves or [self.main]])
+        sizes = np.concatenate([curve.n_features for curve in curves])
         scale_x(ax, self.x, int(sizes.min()), int(sizes.max()), self.n_columns)
-        if not curves:
-            ax.set_yticks([])
-            return
         spread = np.nan_to_num(self.main.se)
         seen = [curve.mean for curve in curves] + [np.array([self.chance])]
         heights = np.concatenate([*seen, self.main.mean - spread, self.main.mean + spread])
@@ -205,7 +270,7 @@ class AccuracyDisplay:
             error = None if np.isnan(curve.se[0]) else curve.se
             ax.errorbar(x, curve.mean, error, color=PALETTE[0], marker="o", capsize=4, zorder=5)
             return
-        if not np.isnan(curve.se).any():
+        if not np.isnan(curve.se).all():
             band = {"color": PALETTE[0], "alpha": 0.15, "lw": 0, "zorder": 2}
             ax.fill_between(x, curve.mean - curve.se, curve.mean + curve.se, **band)
         ax.plot(x, curve.mean, color=PALETTE[0], lw=2.4, zorder=4)
@@ -218,17 +283,18 @@ class AccuracyDisplay:
         low, high = ax.get_ylim()
         step = min(0.062, 1 / len(ends))
         heights = [(float(curve.mean[-1]) - low) / (high - low) for curve, _ in ends]
-        for place, (curve, color) in zip(_apart(heights, 0.0, 1.0, step), ends):
+        names = labels([curve.name for curve, _ in ends])
+        for place, name, (curve, color) in zip(apart(heights, 0.0, 1.0, step), names, ends):
             # Dotted, so that it is not taken for more of the curve.
             line = {"arrowstyle": "-", "color": color, "lw": 0.8, "ls": ":", "shrinkB": 3}
             text = ax.annotate(
-                _label(curve.name), (self._x(curve.n_features[-1]), curve.mean[-1]),
+                name, (self._x(curve.n_features[-1]), curve.mean[-1]),
                 xytext=(1.03, place), textcoords="axes fraction", color=color, va="center",
                 fontsize=9 if step > 0.05 else 7, annotation_clip=False,
                 fontweight="bold" if curve is self.main else "normal",
                 arrowprops=line | {"relpos": (0.0, 0.5), "shrinkA": 1},
             )  # fmt: skip
-            text.set_parse_math(False)  # a dollar sign in a name is a dollar sign
+            plain_text(text)  # a dollar sign in a name is a dollar sign
 
     def _obstacles(self, ax: Any, drawn: list[ScoreCurve]) -> NDArray[np.float64]:
         """Pixels and their importance, (n, 3): what a text should not cover."""
@@ -251,9 +317,9 @@ class AccuracyDisplay:
         dot = {"marker": "o", "ms": 9, "mec": "white", "mew": 1.6, "color": PALETTE[0]}
         ax.plot(*place, ls="none", zorder=6, **dot)
         score = score_text(place[1], float(self.main.se[i]), "±").replace("-", "\N{MINUS SIGN}")
-        label = f"{self.chosen:,} {'feature' if self.chosen == 1 else 'features'}, {score}"
+        words = f"{self.chosen:,} {'feature' if self.chosen == 1 else 'features'}, {score}"
         style = {"fontsize": 9.5, "color": INK, "bbox": BACKGROUND, "zorder": 5}
-        size = measure(ax, label, style)
+        size = measure(ax, words, style)
         pixel = ax.transData.transform(place)
         edge = (size + size[1]) / 2  # of the box that holds the centres
         low, high = ax.bbox.p0 + edge, ax.bbox.p1 - edge
@@ -268,7 +334,7 @@ class AccuracyDisplay:
         line["relpos"] = (hold, 0.5 if hold in (0, 1) else float(pixel[1] > centre[1]))
         away = np.hypot(*np.maximum(np.abs(centre - pixel) - size / 2, 0))
         ax.annotate(
-            label, place, xytext=(x + half * size[0] / ax.bbox.width, y), ha=side, va="center",
+            words, place, xytext=(x + half * size[0] / ax.bbox.width, y), ha=side, va="center",
             textcoords="axes fraction", arrowprops=line if away > 1.5 * size[1] else None, **style,
         )  # fmt: skip
 
@@ -288,15 +354,9 @@ def plot_scores(scores: PathScores, ax: Any = None, **options: Any) -> Any:
 
 def save_scores(display: AccuracyDisplay, file: Any, format: str = "png") -> None:
     """Write the picture to a file or file object, without a screen."""
-    _import("matplotlib")
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    # The resolution of the file from the start: texts are measured, and hinting depends on it.
-    figure = Figure(figsize=(8, 4.6), dpi=150)
-    FigureCanvasAgg(figure)
-    display._draw(_axes(figure.subplots()), fit=True)
-    with _any_glyph():
+    figure = screenless((8, 4.6))
+    display.draw_on(figure)
+    with any_glyph():
         figure.savefig(file, format=format)
 
 
@@ -307,7 +367,7 @@ def _handles(main: ScoreCurve, baselines: Any) -> list[Any]:
     colors = [(main, PALETTE[0], 2.4)]
     colors += [(curve, _style(i)["color"], 1.3) for i, curve in enumerate(baselines)]
     return [
-        Line2D([], [], color=color, lw=width, label=_label(curve.name).replace("$", r"\$"))
+        Line2D([], [], color=color, lw=width, label=label(curve.name).replace("$", r"\$"))
         for curve, color, width in colors
         if curve.known
     ]

@@ -5,27 +5,38 @@ matplotlib is an optional dependency and imported inside the functions.
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kernelpath.path import EventTable, FeaturePath
+from kernelpath.report.canvas import (
+    GREY,
+    INK,
+    PALETTE,
+    Picture,
+    any_glyph,
+    dressed,
+    floats,
+    label,
+    labels,
+    names_of,
+    plain_text,
+    pyplot,
+    screenless,
+    table_of,
+    write_sentence,
+)
+from kernelpath.report.layout import apart, log_ticks
 
-# Okabe and Ito: distinguishable with every form of colour blindness.
-PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7A5195", "#6F6F00")
-GREY = "#9AA0A6"
-LONGEST_LABEL = 22
 STEPS = {"enter": 1, "leave": -1, "eliminate": -1, "turn": 0}  # change of the size
 
 
 @dataclass(frozen=True)
-class WeightsDisplay:
+class WeightsDisplay(Picture):
     """Weights along the path: the heaviest features by name, a sample of the others in grey.
 
     Attributes
@@ -37,6 +48,14 @@ class WeightsDisplay:
     n_hidden : int
         Features with a weight that are not drawn.
     parameter_name : str
+
+    Examples
+    --------
+    >>> import kernelpath as kp
+    >>> data = kp.datasets.make_ring(n_samples=60, n_features=4, random_state=0)
+    >>> path = kp.LpKTASelector().fit(data.X, data.y).path_
+    >>> WeightsDisplay.from_path(path).named.shape
+    (4, 101)
     """
 
     parameters: NDArray[np.float64]
@@ -68,34 +87,53 @@ class WeightsDisplay:
             parameter_name=path.parameter_name,
         )
 
-    def plot(self, ax: Any = None) -> Any:
-        """Draw on ``ax`` (a new one by default) and return it."""
-        ax = _axes(ax)
+    @classmethod
+    def from_summary(cls, summary: Mapping[str, Any]) -> WeightsDisplay:
+        """Take the lines that the summary has."""
+        section, parameters = summary["weights"], floats(summary["points"]["parameter"])
+        return cls(
+            parameters=parameters,
+            named=table_of([one["weights"] for one in section["named"]], len(parameters)),
+            names=names_of(summary, [one["feature"] for one in section["named"]]),
+            others=table_of(section["others"], len(parameters)),
+            n_hidden=int(section["n_hidden"]),
+            parameter_name=summary["parameter_name"],
+        )
+
+    @property
+    def known(self) -> bool:
+        """Whether any feature has a weight."""
+        return bool(np.any(self.named > 0) or np.any(self.others > 0))
+
+    _sentence = "No feature has a weight anywhere on the path."
+
+    def _draw(self, ax: Any, *, fit: bool) -> Any:
+        if not self.known:
+            return write_sentence(ax, self._sentence)
+        ax = dressed(ax)
         x = self.parameters
         marker = "o" if len(x) == 1 else ""  # a line through one point cannot be seen
         for row in self.others:
             line = {"color": GREY, "lw": 0.6, "alpha": 0.45, "zorder": 1, "marker": marker}
             ax.plot(x, np.where(row > 0, row, np.nan), **line)
         ends = []
-        for i, row in enumerate(self.named):
+        for i, (row, name) in enumerate(zip(self.named, labels(self.names))):
             color = PALETTE[i % len(PALETTE)]
             ax.plot(x, np.where(row > 0, row, np.nan), color=color, lw=1.9, zorder=3, marker=marker)
-            lasts = int(np.flatnonzero(row > 0)[-1])
-            ends.append(_End(float(row[-1]), lasts, color, self.names[i]))
-        ax.set_xlim(*_x_limits(x))
-        ax.set_xlabel(_parameter_label(self.parameter_name))
+            lasts = int(np.flatnonzero(row > 0)[-1]) if np.any(row > 0) else -1
+            ends.append(End(float(np.nan_to_num(row[-1])), lasts, color, name))
+        ax.set_xlim(*x_limits(x))
+        plain_text(ax.set_xlabel(parameter_label(self.parameter_name)))
         ax.set_ylabel("feature weight")
-        top = max(float(self.named.max(initial=0.0)), float(self.others.max(initial=0.0)))
-        ax.set_ylim(0, 1.06 * top if top > 0 else 1)
-        _label_ends(ax, ends)
-        if self.named.size == 0:
-            ax.text(0.5, 0.5, "no feature has a weight", transform=ax.transAxes, ha="center")
+        seen = np.append(self.named.ravel(), self.others.ravel())
+        ax.set_ylim(0, 1.06 * float(np.nanmax(seen)))
+        label_ends(ax, ends)
         ax.set_title("Weights along the path", loc="left")
         return ax
 
 
 @dataclass(frozen=True)
-class SizeDisplay:
+class SizeDisplay(Picture):
     """Number of selected features against the path parameter.
 
     Attributes
@@ -105,6 +143,14 @@ class SizeDisplay:
         Where single features leave, and how many are left then.
     n_features : int
     parameter_name : str
+
+    Examples
+    --------
+    >>> import kernelpath as kp
+    >>> data = kp.datasets.make_ring(n_samples=60, n_features=4, random_state=0)
+    >>> path = kp.LpKTASelector().fit(data.X, data.y).path_
+    >>> SizeDisplay.from_path(path).n_selected[0]
+    np.int64(4)
     """
 
     parameters: NDArray[np.float64]
@@ -132,17 +178,40 @@ class SizeDisplay:
             parameter_name=path.parameter_name,
         )
 
-    def plot(self, ax: Any = None) -> Any:
-        """Draw on ``ax`` (a new one by default) and return it."""
-        ax = _axes(ax)
-        x, sizes = self.parameters, self.n_selected
+    @classmethod
+    def from_summary(cls, summary: Mapping[str, Any]) -> SizeDisplay:
+        """Take the points and the juncture points of the summary."""
+        points, junctures = summary["points"], summary["junctures"]
+        return cls(
+            parameters=floats(points["parameter"]),
+            n_selected=np.array(points["n_selected"], dtype=np.int64),
+            junctures=floats(junctures["parameter"]),
+            sizes_after=np.array(junctures["n_selected"], dtype=np.int64),
+            n_features=int(summary["n_features"]),
+            parameter_name=summary["parameter_name"],
+        )
+
+    @property
+    def known(self) -> bool:
+        """Whether there is a point."""
+        return bool(np.isfinite(self.parameters).any())
+
+    _sentence = "The path has no points."
+
+    def _draw(self, ax: Any, *, fit: bool) -> Any:
+        if not self.known:
+            return write_sentence(ax, self._sentence)
+        ax = dressed(ax)
+        told = np.isfinite(self.parameters)
+        parameters, n_selected = self.parameters[told], self.n_selected[told]
+        x, sizes = parameters, n_selected
         if 0 < len(self.junctures) <= 5000:
             x = np.concatenate([x[:1], self.junctures, x[-1:]])
             sizes = np.concatenate([sizes[:1], self.sizes_after, self.sizes_after[-1:]])
         marker = "o" if len(x) == 1 else ""
         ax.step(x, sizes, where="post", color=PALETTE[0], lw=1.9, marker=marker)
         ax.fill_between(x, sizes, step="post", color=PALETTE[0], alpha=0.12, lw=0)
-        ax.set_xlim(*_x_limits(self.parameters))
+        ax.set_xlim(*x_limits(parameters))
         smallest, largest = int(sizes.min()), max(int(sizes.max()), 1)
         if largest <= 50:
             ax.set_ylim(0, 1.15 * largest)
@@ -150,13 +219,17 @@ class SizeDisplay:
         else:
             ax.set_yscale("symlog" if smallest == 0 else "log")
             ax.set_ylim(max(0.8, 0.6 * smallest) if smallest else 0, 1.4 * largest)
-        ax.set_xlabel(_parameter_label(self.parameter_name))
+            ticks = log_ticks(max(smallest, 1), largest, 8, whole=True)
+            ax.set_yticks(ticks if smallest else np.append(0, ticks))
+            ax.minorticks_off()
+        plain_text(ax.set_xlabel(parameter_label(self.parameter_name)))
         ax.set_ylabel("selected features")
-        for i, side, shift in ((0, "left", 6), (-1, "right", -6))[: len(self.parameters)]:
-            size = int(self.n_selected[i])
+        # The first above the line, the last right of the axes: the line covers neither.
+        for i, shift, up in ((0, (6, 6), "baseline"), (-1, (6, 0), "center"))[: len(parameters)]:
+            size = int(n_selected[i])
             ax.annotate(
-                f"{size:,}", (self.parameters[i], size), xytext=(shift, 6),
-                textcoords="offset points", ha=side, fontsize=9, color="#202124",
+                f"{size:,}", (parameters[i], size), xytext=shift, va=up,
+                textcoords="offset points", fontsize=9, color=INK, annotation_clip=False,
             )  # fmt: skip
         ax.set_title(f"Features kept, of {self.n_features:,}", loc="left")
         ax.yaxis.set_major_formatter("{x:,.0f}")
@@ -178,95 +251,62 @@ def plot_path(path: FeaturePath, ax: Any = None, *, n_named: int = 8) -> Any:
         SizeDisplay.from_path(path).plot(left)
         weights.plot(right)
         return ax
-    pyplot = _pyplot()
-    figure, axes = pyplot.subplots(1, 2, figsize=(11, 4.2), width_ratios=(1, 1.35))
+    figure, axes = pyplot().subplots(1, 2, figsize=(11, 4.2), width_ratios=(1, 1.35))
     SizeDisplay.from_path(path).plot(axes[0])
     weights.plot(axes[1])
-    with _any_glyph():
+    with any_glyph():
         figure.tight_layout()
     return axes
 
 
 def save_plot(path: FeaturePath, file: Any, format: str = "png") -> None:
     """Write the picture of a path to a file or file object, without a screen."""
-    _import("matplotlib")
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(11, 4.2))
-    FigureCanvasAgg(figure)
+    figure = screenless((11, 4.2))
     axes = figure.subplots(1, 2, width_ratios=(1, 1.35))
     SizeDisplay.from_path(path).plot(axes[0])
     WeightsDisplay.from_path(path).plot(axes[1])
-    with _any_glyph():
+    with any_glyph():
         figure.tight_layout()
-        figure.savefig(file, format=format, dpi=150)
+        figure.savefig(file, format=format)
 
 
-@contextmanager
-def _any_glyph() -> Iterator[None]:
-    """A name with a letter that the font lacks is drawn with a box, without a warning."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message=r"Glyph \d+ .* missing from")
-        yield
+def parameter_label(name: str) -> str:
+    """Words for the axis of the path parameter."""
+    return "norm exponent p" if name == "p" else label(name, 40)
 
 
-def _import(name: str) -> Any:
-    try:
-        return import_module(name)
-    except ImportError:
-        raise ImportError(
-            "Plots need matplotlib, which is not installed: pip install 'kernelpath[plot]'"
-        ) from None
-
-
-def _pyplot() -> Any:
-    return _import("matplotlib.pyplot")
-
-
-def _axes(ax: Any) -> Any:
-    if ax is None:
-        _, ax = _pyplot().subplots(figsize=(7, 4.2))
-    for side in ("top", "right"):
-        ax.spines[side].set_visible(False)
-    ax.grid(axis="y", color="#E8EAED", lw=0.8)
-    ax.set_axisbelow(True)
-    return ax
-
-
-def _parameter_label(name: str) -> str:
-    return "norm exponent p" if name == "p" else name
-
-
-def _x_limits(x: NDArray[np.float64]) -> tuple[float, float]:
+def x_limits(x: NDArray[np.float64]) -> tuple[float, float]:
     """From the start of the path, on the left, to its end."""
+    x = x[np.isfinite(x)]
     low, high = float(x.min()), float(x.max())
     if low == high:
         low, high = low - 0.5, high + 0.5
     return (high, low) if x[0] >= x[-1] else (low, high)
 
 
-class _End(NamedTuple):
-    """A named feature at the end of the path: its weight there and its last position."""
+class End(NamedTuple):
+    """A named line at the right edge: its height there and its last position."""
 
-    weight: float
+    height: float
     lasts: int
     color: str
     name: str
 
 
-def _label_ends(ax: Any, ends: list[_End]) -> None:
+def label_ends(ax: Any, ends: list[End]) -> None:
     """Write names at the right edge, moved apart where they would touch."""
     if not ends:
         return
-    low, high = ax.get_ylim()
     edge = ax.get_xlim()[1]
     ends = sorted(ends)
-    places = _apart([end.weight for end in ends], low, high, 0.058 * (high - low))
-    for place, end in zip(places, ends):
-        label = ax.annotate(
-            _label(end.name), (edge, end.weight),
-            xytext=(1.045, (place - low) / (high - low)),
+    # In parts of the height of the axes, whatever their scale is.
+    corners = ax.transData.transform([(edge, end.height) for end in ends])
+    heights = ax.transAxes.inverted().transform(corners)[:, 1]
+    line = 11.5 / 72 * ax.figure.dpi / ax.bbox.height  # a line of text of nine points
+    step = min(max(0.058, line), 1 / len(ends))
+    for place, end in zip(apart(heights.tolist(), 0.0, 1.0, step), ends):
+        text = ax.annotate(
+            end.name, (edge, end.height), xytext=(1.045, place),
             textcoords="axes fraction", color=end.color, fontsize=9, va="center",
             arrowprops={
                 "arrowstyle": "-", "color": end.color, "lw": 0.7, "alpha": 0.7,
@@ -274,21 +314,4 @@ def _label_ends(ax: Any, ends: list[_End]) -> None:
             },
             annotation_clip=False,
         )  # fmt: skip
-        label.set_parse_math(False)  # a dollar sign in a name is a dollar sign
-
-
-def _apart(wanted: list[float], low: float, high: float, distance: float) -> list[float]:
-    """Places near those wanted (increasing), at least ``distance`` from each other."""
-    places: list[float] = []
-    for value in wanted:
-        places.append(max(value, places[-1] + distance) if places else max(value, low))
-    if places[-1] > high:  # push the pile down from the top
-        places[-1] = high
-        for j in range(len(places) - 2, -1, -1):
-            places[j] = min(places[j], places[j + 1] - distance)
-    return places
-
-
-def _label(name: str) -> str:
-    clean = "".join(c if c.isprintable() else " " for c in name)
-    return clean if len(clean) <= LONGEST_LABEL else clean[: LONGEST_LABEL - 1] + "…"
+        plain_text(text)  # a dollar sign in a name is a dollar sign

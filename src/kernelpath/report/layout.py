@@ -27,11 +27,16 @@ def scale_x(ax: Any, scale: str, low: int, high: int, n_columns: int) -> None:
     ax.set_xscale("log")
     ax.set_xlim(low / unit / room, high / unit * room)
     percent = 100 / unit if scale == "fraction" else 1
-    most = int(np.clip(2.2 * ax.bbox.width / ax.figure.dpi, 4, 10))  # labels that fit
+    most = min(ticks_that_fit(ax), 10)
     ticks = log_ticks(low * percent, high * percent, most, whole=scale == "log")
     ax.xaxis.set_major_locator(FixedLocator((ticks if scale == "log" else ticks / 100).tolist()))
     ax.xaxis.set_minor_locator(NullLocator())
     ax.xaxis.set_major_formatter(labels)
+
+
+def ticks_that_fit(ax: Any) -> int:
+    """How many numbers can stand side by side below the axes."""
+    return int(np.clip(2.2 * ax.bbox.width / ax.figure.dpi, 4, 14))
 
 
 def percent_text(share: float) -> str:
@@ -104,3 +109,38 @@ def write_on_line(ax: Any, label: str, y: float, taken: NDArray[np.float64]) -> 
     ax.text(*place, label, transform=ax.transAxes, ha="center", va="center", **style)
     spots = np.linspace(-width / 2, width / 2, 20) + centre[0]
     return np.column_stack([spots, np.full(20, centre[1]), np.full(20, 20.0)])
+
+
+def apart(wanted: list[float], low: float, high: float, distance: float) -> list[float]:
+    """Places near those wanted (increasing), at least ``distance`` from each other."""
+    places: list[float] = []
+    for value in wanted:
+        places.append(max(value, places[-1] + distance) if places else max(value, low))
+    if places and places[-1] > high:  # push the pile down from the top
+        places[-1] = high
+        for j in range(len(places) - 2, -1, -1):
+            places[j] = min(places[j], places[j + 1] - distance)
+    return places
+
+
+def column_ticks(sizes: NDArray[np.int64], most: int) -> list[int]:
+    """Columns of a chart with one column per size whose size is written: round ones.
+
+    Examples
+    --------
+    >>> column_ticks(np.arange(1, 31), 12)
+    [0, 4, 9, 14, 19, 24, 29]
+    """
+    if len(sizes) <= most:
+        return list(range(len(sizes)))
+    gap = -(-len(sizes) // most)
+    units = 10 ** np.floor(np.log10(np.maximum(sizes, 1))).astype(np.int64)
+    lead = sizes / units
+    # In this order: 1, 10, 100; then 5, 50; 2, 20; 15, 30 and the like.
+    tiers = [lead == 1, lead == 5, lead == 2, (units > 1) & (2 * lead == np.round(2 * lead))]
+    chosen: list[int] = []
+    for tier in tiers:
+        for place in np.flatnonzero(tier).tolist():
+            if all(abs(place - other) >= gap for other in chosen):
+                chosen.append(place)
+    return sorted(chosen) if len(chosen) >= 3 else list(range(0, len(sizes), gap))
