@@ -144,9 +144,9 @@ def kernel_curve(
     Examples
     --------
     >>> x = np.linspace(-2.0, 2.0, 200)
-    >>> curve = kernel_curve(x, (x**2)[:, None], np.array([-1.0, 0.5, 1.0]))
+    >>> curve = kernel_curve(x, (x**2)[:, None], np.array([-1.0, 1.0]))
     >>> curve.round(1).ravel().tolist()
-    [1.0, 0.2, 1.0]
+    [1.0, 1.0]
     """
     landmarks = np.unique(np.quantile(x, np.linspace(0.0, 1.0, LANDMARKS)))
     column = ColumnTable(x[:, None], None, np.zeros(1, dtype=bool))
