@@ -43,6 +43,16 @@ def test_readme_example_runs(tmp_path, monkeypatch):
     assert again.operating_point_ == names["model"].operating_point_
 
 
+def test_the_guide_to_the_report_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names: dict = {}
+    for block in python_blocks(ROOT / "docs" / "guide" / "report.md"):
+        exec(compile(block, "report.md", "exec"), names)
+    assert "features reach" in names["summary"]["headline"]
+    assert "<title>Simulated table</title>" in (tmp_path / "report.html").read_text("utf-8")
+    assert (tmp_path / "stability.png").stat().st_size > 10_000
+
+
 def test_own_divergence_of_the_guide_runs():
     (block,) = python_blocks(ROOT / "docs" / "guide" / "extend.md")
     exec(compile(block, "extend.md", "exec"), {"__name__": "guide"})
