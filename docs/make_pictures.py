@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import tempfile
 from pathlib import Path
 
 import pandas as pd
@@ -38,6 +40,26 @@ def how_many_features() -> None:
     )
     save_scores(display, IMAGES / "how-many-features.png")
     print(f"wrote {IMAGES.name}/how-many-features.png: {model.operating_point_}")
+    report_page(model)
+
+
+def report_page(model: kp.PathCV) -> None:
+    """Photograph the top of the page of the same model; needs Debian's chromium."""
+    chromium = shutil.which("chromium")
+    if chromium is None:
+        print("chromium is not here: report.png stays as it is")
+        return
+    from playwright.sync_api import sync_playwright
+
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+        page_file = Path(folder) / "report.html"
+        kp.save_html(model.summary(), page_file)
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        page = browser.new_page(viewport={"width": 1120, "height": 1240}, device_scale_factor=1.25)
+        page.goto(page_file.as_uri())
+        page.screenshot(path=IMAGES / "report.png")
+        browser.close()
+    print(f"wrote {IMAGES.name}/report.png")
 
 
 def main() -> None:
