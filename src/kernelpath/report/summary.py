@@ -198,8 +198,10 @@ class _Maker:
         known = [k for k in sizes if k in self._points and k <= MOST_TRACKED]
         support = np.array([self._points[k].support for k in known], dtype=bool)
         tracked: list[int] = []
-        for row in support:
-            tracked += [i for i in np.flatnonzero(row).tolist() if i not in set(tracked)]
+        for k, row in zip(known, support):
+            seen, weights = set(tracked), self._points[k].weights
+            fresh = [i for i in np.flatnonzero(row).tolist() if i not in seen]
+            tracked += sorted(fresh, key=lambda i: -weights[i])
         tracked = tracked[:MOST_TRACKED]
         return {
             "nested": bool(self._path.is_nested),
