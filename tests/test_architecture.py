@@ -53,7 +53,9 @@ ALLOWED = {
         "path", "alignment", "solvers", "tracers", "rankings", "scoring", "predictors",
         "evaluation", "weighting",
     },
-    "cli": FOUNDATION | {"datasets", "tables", "path", "report", "estimators"},
+    "cli": FOUNDATION | {
+        "datasets", "tables", "path", "rankings", "scoring", "report", "estimators",
+    },
 }  # fmt: skip
 ONE_LAYER = {  # modules that belong together
     "path_parts": "path", "path_file": "path", "archive_kinds": "archive",

@@ -2,7 +2,7 @@
 
 import pytest
 
-from cli.helpers import make_frame, save_csv
+from cli.helpers import FOLDS, done, make_frame, save_csv
 
 
 @pytest.fixture(scope="session")
@@ -13,3 +13,19 @@ def frame():
 @pytest.fixture(scope="session")
 def table(tmp_path_factory, frame):
     return save_csv(tmp_path_factory.mktemp("tables"), frame)
+
+
+@pytest.fixture(scope="session")
+def scored(tmp_path_factory, table):
+    """Run folder with scores and a model; tests only read it."""
+    out = tmp_path_factory.mktemp("runs") / "scored"
+    done("path", table, "-t", "outcome", *FOLDS, "-k", 2, "--proba", "-o", out)
+    return out
+
+
+@pytest.fixture(scope="session")
+def plain(tmp_path_factory, table):
+    """Run folder of a path without scores."""
+    out = tmp_path_factory.mktemp("runs") / "plain"
+    done("path", table, "-t", "outcome", "-k", 3, "-o", out)
+    return out

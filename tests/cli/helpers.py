@@ -13,7 +13,18 @@ from typer.testing import CliRunner
 from kernelpath.cli.main import app
 
 PROGRAM = Path(sys.executable).parent / "kernelpath"
-FILES = ["path.csv", "path.kpath", "path.png", "selected.csv"]
+FILES = [
+    "path.csv",
+    "path.kpath",
+    "path.png",
+    "report.html",
+    "run.json",
+    "selected.csv",
+    "summary.json",
+]
+SCORED = sorted([*FILES, "accuracy.png", "model.kpmodel", "scores.csv"])
+FOLDS = ["--cv", "3", "--sizes", "1,2,4", "--predictor", "weighted_kernel"]
+"""A cross-validation of about a second."""
 
 
 def make_frame(n_rows=60, n_features=8):

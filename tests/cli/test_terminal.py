@@ -197,7 +197,10 @@ def test_version():
     )
 
 
-@pytest.mark.parametrize("command", [None, "path", "demo"])
+COMMANDS = ["path", "compare", "predict", "report", "methods", "demo"]
+
+
+@pytest.mark.parametrize("command", [None, *COMMANDS])
 @pytest.mark.parametrize("flag", ["-h", "--help"])
 def test_help_mentions_every_option_and_an_example(command, flag):
     text = done(*filter(None, [command]), flag).stdout
@@ -208,8 +211,8 @@ def test_help_mentions_every_option_and_an_example(command, flag):
             assert re.search(rf"{re.escape(name)}\b", text), name
     assert f"Example: kernelpath {command or 'path'} " in text
     if command is None:
-        assert "path" in text
-        assert "demo" in text
+        assert sorted(described.commands) == sorted(COMMANDS)
+        assert all(re.search(rf"│ {name}\b", text) for name in COMMANDS)
         assert "Exit codes: 0 done" in text
 
 

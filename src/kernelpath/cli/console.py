@@ -1,28 +1,28 @@
-"""What the terminal shows: progress, tables and one-line errors, all of it safe to print."""
+"""What the terminal shows: progress and one-line errors, all of it safe to print."""
 
 from __future__ import annotations
 
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
-from typing import Any, NoReturn
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import NoReturn
 
 import typer
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table as RichTable
-from rich.text import Text
 
 from kernelpath.errors import KernelPathError
-from kernelpath.path import FeaturePath
 
 DONE, AT_FAULT, WRONG_USAGE, INTERRUPTED = 0, 1, 2, 130
 WIDTH_OFF_TERMINAL = 100
+HALF_WRITTEN = "no file is half-written"
 _SETTING = re.compile(
-    r"\b(kernel|task|bandwidth|bregman_strength|norm_strength)=(['\"]?)([\w.]+)\2"
+    r"\b(kernel|task|bandwidth|bregman_strength|norm_strength|cv|rule|budget|tolerance|scoring)"
+    r"=(['\"]?)([\w.]*\w)\2"
 )
+_SWITCH = {"nested=True": "--nested", "probability=True": "--proba"}
 
 
 def safe(text: object, longest: int = 40) -> str:
@@ -38,8 +38,16 @@ def in_option_words(message: str) -> str:
     --------
     >>> in_option_words("use kernel='auto' or encode them")
     'use --kernel auto or encode them'
+    >>> in_option_words("fewer than cv=5 folds; use cv=3, or drop rare classes")
+    'fewer than --cv 5 folds; use --cv 3, or drop rare classes'
     """
+    for switch, option in _SWITCH.items():
+        message = message.replace(switch, option)
     return _SETTING.sub(lambda m: f"--{m[1].replace('_', '-')} {m[3]}", message)
+
+
+class Interrupted(KeyboardInterrupt):
+    """An interrupt, with a sentence that says what is kept and how to go on."""
 
 
 @contextmanager
@@ -52,17 +60,34 @@ def friendly_errors() -> Iterator[None]:
     except MemoryError:
         _fail("not enough memory for this table; drop columns or use a smaller type (float32)")
     except BrokenPipeError:
-        raise  # the reader of our output has gone, as with "| head": Typer ends quietly
+        _stop_writing()  # the reader of our output has gone, as with "| head"
+        raise typer.Exit(DONE) from None
     except OSError as error:
         name = f" {error.filename}" if error.filename else ""
         _fail(f"cannot read or write{name}: {error.strerror or error}")
+    except Interrupted as interrupt:
+        _fail(f"interrupted; {interrupt}", INTERRUPTED)
     except KeyboardInterrupt:
-        _fail("interrupted; no file is half-written", INTERRUPTED)
+        _fail(f"interrupted; {HALF_WRITTEN}", INTERRUPTED)
+
+
+def _stop_writing() -> None:
+    """Send what is still buffered to nowhere, so that the end of the program is quiet."""
+    with suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
 
 
 def _fail(message: str, code: int = AT_FAULT) -> NoReturn:
     print(f"kernelpath: {safe(' '.join(message.split()), 2000)}", file=sys.stderr)  # noqa: T201
     raise typer.Exit(code) from None
+
+
+def say_notes(notes: list[str]) -> None:
+    """Print notes beside the results."""
+    for note in notes:
+        typer.echo(f"note: {safe(note, 400)}", err=True)
 
 
 @contextmanager
@@ -81,8 +106,13 @@ def progress_bar(enabled: bool) -> Iterator[Callable[[str], Callable[[int, int],
             for earlier in bar.task_ids:
                 bar.update(earlier, visible=False)
             task = bar.add_task(escape(safe(stage)), total=None)
+            started = False
 
             def update(done: int, total: int) -> None:
+                nonlocal started
+                if not started:  # what an earlier run did says nothing about the speed of this one
+                    bar.reset(task, total=total, completed=done)
+                    started = True
                 bar.update(task, completed=done, total=total)
 
             return update
@@ -90,56 +120,17 @@ def progress_bar(enabled: bool) -> Iterator[Callable[[str], Callable[[int, int],
         yield begin
 
 
-def summary_sizes(path: FeaturePath) -> list[int]:
-    """Round sizes from the largest support down to one feature."""
-    usable = path.extension.n_usable if path.extension else int(path.n_selected.max())
-    largest = int(path.n_selected.max())
-    steps = [m * 10**e for e in range(7) for m in (1, 2, 5)]
-    sizes = {s for s in steps if s < largest and s <= usable} | {largest, int(path.n_selected[-1])}
-    return sorted(sizes - {0}, reverse=True)
+class OutputConsole(Console):
+    """Console that leaves it to us what happens when its reader has gone."""
+
+    def on_broken_pipe(self) -> None:
+        """Say it to `friendly_errors`; rich would end the program with exit code 1."""
+        raise BrokenPipeError
 
 
-def path_rows(
-    path: FeaturePath, more_sizes: Iterable[int] = (), n_names: int = 5
-) -> list[dict[str, Any]]:
-    """Rows of the table, as plain values: one per round size and per size asked for."""
-    rows = []
-    for size in sorted({*summary_sizes(path), *more_sizes} - {0}, reverse=True):
-        point = path.at(n_features=size)
-        rows.append(
-            {
-                "n_features": size,
-                "p": point.parameter,
-                "kkt": point.kkt,
-                "gap": point.gap,
-                "note": point.note,
-                "top": list(point.names[:n_names]),
-            }
-        )
-    return rows
-
-
-def print_path(rows: list[dict[str, Any]]) -> None:
-    """Print the compact table of a path."""
-    console = Console()
+def output_console() -> Console:
+    """Console for results; a fixed width where there is no terminal to ask."""
+    console = OutputConsole()
     if not console.is_terminal and "COLUMNS" not in os.environ:
-        console = Console(width=WIDTH_OFF_TERMINAL)
-    table = RichTable(box=None, pad_edge=False, header_style="bold")
-    # Numbers keep their width in a narrow terminal; only the names are cut.
-    for name, width in (("features", 9), ("p", 7), ("KKT", 5), ("gap", 7)):
-        table.add_column(name, justify="right", no_wrap=True, min_width=width)
-    names_width = max(console.width - 38, 12)
-    table.add_column("heaviest features", overflow="ellipsis", no_wrap=True, max_width=names_width)
-    beyond = [row["note"].startswith("beyond") for row in rows]
-    for row, outside in zip(rows, beyond):
-        table.add_row(
-            f"{row['n_features']:,}",
-            f"{row['p']:.4f}" + ("*" if outside else " "),
-            f"{row['kkt']:.0e}",
-            "" if row["gap"] is None else f"{row['gap']:.1e}",
-            Text(", ".join(safe(name, 24) for name in row["top"])),
-        )
-    console.print(table)
-    if any(beyond):
-        note = "* beyond the ends of the path, by another elimination tolerance at that p"
-        console.print(Text(note, style="dim"))
+        console = OutputConsole(width=WIDTH_OFF_TERMINAL)
+    return console

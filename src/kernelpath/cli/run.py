@@ -1,16 +1,11 @@
-"""One run of the command line: table in, path out, files written together or not at all."""
+"""One run of the command line: table in, path out, with words for what is wrong with a table."""
 
 from __future__ import annotations
 
-import csv
-import errno
-import os
-import shutil
-import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,14 +14,15 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from kernelpath.atomic import check_writable
-from kernelpath.cli.console import in_option_words, path_rows
+from kernelpath.cli.console import in_option_words
+from kernelpath.cli.files import write_csv, write_frame
+from kernelpath.cli.record import Record, write_page, write_record
+from kernelpath.cli.tables_out import path_rows
 from kernelpath.errors import DataError
 from kernelpath.estimators.lp_kta import LpKTASelector
 from kernelpath.path import FeaturePath, PathPoint
 from kernelpath.tables import Table
 
-FILES = ("path.kpath", "path.csv", "selected.csv", "path.png")
 Progress = Callable[[int, int], None]
 
 
@@ -59,6 +55,15 @@ class Run:
             "selected": selected,
         }
 
+    def summary(self, X: Any, y: Any) -> dict[str, Any]:
+        """Summary that the page is drawn from."""
+        from kernelpath.report.summary import summarize_path
+
+        return summarize_path(self.path, X, y, task=self.path.provenance["task"])
+
+
+# -- fitting ---------------------------------------------------------------------------------------
+
 
 def run_selector(
     selector: LpKTASelector, X: Any, y: Any, names: list[str] | None, progress: Progress
@@ -71,15 +76,11 @@ def run_selector(
     selector._progress = progress
     if names is not None and not hasattr(X, "columns"):
         selector._column_names = np.asarray(names, dtype=object)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", UserWarning)
+    with collected_warnings() as notes:
         selector.fit(X, y)
     path = selector.path_
-    usable = path.extension.n_usable if path.extension else path.n_features
-    if size is not None and size > usable:
-        raise DataError(f"--n-features {size} is too many: only {usable} features can be selected")
+    check_size(path, size)
     point = selector._choose_point(path, size)
-    notes = [in_option_words(str(w.message)) for w in caught if issubclass(w.category, UserWarning)]
     if size is None and 0 < path.n_selected[0] == path.n_selected[-1]:
         notes.append("No feature leaves along the path; choose a size with --n-features.")
     if point.n_selected == 0:
@@ -89,29 +90,67 @@ def run_selector(
 
 def run_table(selector: LpKTASelector, table: Table, progress: Progress) -> Run:
     """Fit to a table from a file; what is wrong with it is said in words of the command line."""
-    if table.text_columns and selector.kernel not in ("auto", "delta"):
-        spoilt = _spoilt_numbers(table)
-        if spoilt:
-            raise DataError(f"{table.source}: {spoilt}; correct the file or use --drop")
-        raise DataError(
-            f"{table.source}: {_columns(table.text_columns, 'text')}; add --kernel auto to use "
-            "text as categories, leave columns out with --drop, or encode them as numbers"
-        )
-    try:
+    check_text(table, selector.kernel)
+    with naming_bad_columns(table):
         run = run_selector(selector, table.X, table.y, table.feature_names, progress)
+    run.notes[:0] = list(table.notes)
+    run.notes.extend(category_notes(table))
+    return run
+
+
+@contextmanager
+def collected_warnings() -> Iterator[list[str]]:
+    """Give a list that holds what was warned of, in words of the command line, at the end."""
+    notes: list[str] = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
+        yield notes
+    texts = [in_option_words(str(w.message)) for w in caught if issubclass(w.category, UserWarning)]
+    notes.extend(dict.fromkeys(texts))  # folds warn of the same thing again
+
+
+def check_size(path: FeaturePath, size: float | None) -> None:
+    """Refuse more features than can be selected."""
+    usable = path.extension.n_usable if path.extension else path.n_features
+    if size is not None and size > usable:
+        raise DataError(f"--n-features {size} is too many: only {usable} features can be selected")
+
+
+# -- what is wrong with a table --------------------------------------------------------------------
+
+
+def check_text(table: Table, kernel: Any) -> None:
+    """Refuse text columns for kernels of numbers, and say what to do."""
+    if not table.text_columns or kernel in ("auto", "delta"):
+        return
+    spoilt = _spoilt_numbers(table)
+    if spoilt:
+        raise DataError(f"{table.source}: {spoilt}; correct the file or use --drop")
+    raise DataError(
+        f"{table.source}: {columns_hold(table.text_columns, 'text')}; add --kernel auto to use "
+        "text as categories, leave columns out with --drop, or encode them as numbers"
+    )
+
+
+@contextmanager
+def naming_bad_columns(table: Table) -> Iterator[None]:
+    """Name the columns with missing values if those may be why a fit was refused."""
+    try:
+        yield
     except DataError:
         bad = [table.feature_names[j] for j in np.flatnonzero(_not_finite(table.X))]
         if not bad:
             raise
         raise DataError(
-            f"{table.source}: {_columns(bad, 'missing (NaN) or infinite values')}; fill them in, "
-            "remove those rows, or leave columns out with --drop"
+            f"{table.source}: {columns_hold(bad, 'missing (NaN) or infinite values')}; fill them "
+            "in, remove those rows, or leave columns out with --drop"
         ) from None
-    run.notes[:0] = list(table.notes)
+
+
+def category_notes(table: Table) -> list[str]:
+    """Say that a column of numbers was used as categories because of some text in it."""
     spoilt = _spoilt_numbers(table)
-    if spoilt:
-        run.notes.append(f"{spoilt}; it was used as categories")
-    return run
+    return [f"{spoilt}; it was used as categories"] if spoilt else []
 
 
 def _spoilt_numbers(table: Table) -> str:
@@ -130,12 +169,23 @@ def _spoilt_numbers(table: Table) -> str:
     return ""
 
 
-def _columns(names: list[str], content: str, limit: int = 5) -> str:
+def columns_hold(names: list[str], content: str, limit: int = 5) -> str:
     """Say which columns hold what."""
+    one = len(names) == 1
+    return f"{quoted_columns(names, limit)} {'holds' if one else 'hold'} {content}"
+
+
+def quoted_columns(names: list[str], limit: int = 5) -> str:
+    """Name some columns.
+
+    Examples
+    --------
+    >>> quoted_columns(["a", "b", "c"], limit=2)
+    "columns 'a', 'b' and 1 more"
+    """
     shown = ", ".join(repr(name if len(name) < 60 else name[:56] + "...") for name in names[:limit])
     more = f" and {len(names) - limit:,} more" if len(names) > limit else ""
-    one = len(names) == 1
-    return f"{'column' if one else 'columns'} {shown}{more} {'holds' if one else 'hold'} {content}"
+    return f"{'column' if len(names) == 1 else 'columns'} {shown}{more}"
 
 
 def _not_finite(X: Any) -> np.ndarray:
@@ -150,6 +200,9 @@ def _not_finite(X: Any) -> np.ndarray:
     return (X.isna().any() | infinite.reindex(X.columns, fill_value=False)).to_numpy()
 
 
+# -- files -----------------------------------------------------------------------------------------
+
+
 def selected_rows(run: Run) -> list[tuple[str, float, float, int]]:
     """Name, weight, alignment and column of the chosen features, heaviest first."""
     point = run.point
@@ -160,82 +213,24 @@ def selected_rows(run: Run) -> list[tuple[str, float, float, int]]:
     return [(str(names[i]), float(point.weights[i]), float(alignments[i]), int(i)) for i in order]
 
 
-@contextmanager
-def output_folder(directory: Path | None) -> Iterator[None]:
-    """Prove at once that a folder can be written to; after a failure, take away what was made."""
-    if directory is None:
-        yield
-        return
-    made = [folder for folder in (directory, *directory.parents) if not folder.exists()]
-    try:
-        check_writable(directory)
-        yield
-    except BaseException:
-        for folder in made:
-            with suppress(OSError):  # not empty: somebody else uses it
-                folder.rmdir()
-        raise
-
-
-def write_run(run: Run, directory: str | os.PathLike[str]) -> tuple[list[Path], list[str]]:
-    """Write all files of a run, or, after any exception, leave those of an earlier one.
-
-    Returns the files and the reasons for those left out.
-    """
-    out = check_writable(directory)
-    stage = Path(tempfile.mkdtemp(prefix=".kernelpath-", dir=out))
-    try:
-        skipped = _write_files(run, stage)
-        return _move_together(stage, out), skipped
-    except OSError as error:
-        reason = error.strerror or str(error)
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            reason = "no space left; free some or choose another directory"
-        raise DataError(f"{out}: cannot be written: {reason}") from error
-    except DataError as error:
-        raise DataError(str(error).replace(str(stage), str(out))) from error
-    finally:
-        shutil.rmtree(stage, ignore_errors=True)
-
-
-def _write_files(run: Run, folder: Path) -> list[str]:
+def write_run(run: Run, record: Record, summary: dict[str, Any], folder: Path) -> list[str]:
+    """Write the files of a path without scores; return why some were left out."""
     run.path.save(folder / "path.kpath")
-    run.path.to_frame().to_csv(folder / "path.csv", index=False)
-    with open(folder / "selected.csv", "w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(["rank", "name", "weight", "alignment", "column"])
-        for rank, row in enumerate(selected_rows(run), start=1):
-            writer.writerow([rank, *row])
+    write_frame(folder / "path.csv", run.path.to_frame())
+    rows = [(rank, *row) for rank, row in enumerate(selected_rows(run), start=1)]
+    write_csv(folder / "selected.csv", ["rank", "name", "weight", "alignment", "column"], rows)
+    skipped = save_path_picture(run.path, folder)
+    skipped += write_page(summary, record, folder)
+    write_record(record, folder)
+    return skipped
+
+
+def save_path_picture(path: FeaturePath, folder: Path) -> list[str]:
+    """Draw the path, if there is something to draw with."""
     try:
         from kernelpath.report.displays import save_plot
 
-        save_plot(run.path, folder / "path.png")
+        save_plot(path, folder / "path.png")
     except ImportError as error:
         return [str(error)]
     return []
-
-
-def _move_together(stage: Path, out: Path) -> list[Path]:
-    """Move the files to their place; an exception half-way brings the earlier ones back."""
-    earlier = stage / "earlier"
-    earlier.mkdir()
-    kept = [name for name in FILES if (out / name).exists()]
-    for name in kept:
-        try:  # a second name costs no space; some file systems have none
-            os.link(out / name, earlier / name)
-        except OSError:
-            shutil.copy2(out / name, earlier / name)
-    written = [name for name in FILES if (stage / name).exists()]
-    try:
-        for name in written:
-            os.replace(stage / name, out / name)
-        for name in set(kept) - set(written):
-            (out / name).unlink()  # a picture of an earlier run would contradict the new path
-    except BaseException:
-        for name in FILES:
-            if name in kept:
-                os.replace(earlier / name, out / name)
-            else:
-                (out / name).unlink(missing_ok=True)
-        raise
-    return [out / name for name in written]

@@ -1,0 +1,45 @@
+"""The methods that the command line knows, in one place."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class MethodEntry(NamedTuple):
+    """A method, as ``kernelpath methods`` shows it."""
+
+    name: str
+    kind: str  # "path" or "ranking"
+    line: str
+    guide: str  # page of docs/guide
+
+
+METHODS: dict[str, MethodEntry] = {
+    entry.name: entry
+    for entry in (
+        MethodEntry(
+            "lp-kta",
+            "path",
+            "generalized lp kernel-target alignment: non-linear effects, one feature at a time",
+            "lp_kta",
+        ),
+        MethodEntry(
+            "f-test",
+            "ranking",
+            "F statistic of each feature: linear effects, or differences between class means",
+            "command_line",
+        ),
+        MethodEntry(
+            "forest", "ranking", "impurity importance in a random forest of trees", "command_line"
+        ),
+        MethodEntry(
+            "mutual-info",
+            "ranking",
+            "mutual information of each feature with the target, by nearest neighbours",
+            "command_line",
+        ),
+    )
+}
+PLANNED = ("gmkl", "nmmkl", "l1kr")
+BASELINES = ("f_test", "forest")
+"""Rankings that ``path --baselines`` takes, as PathCV calls them."""

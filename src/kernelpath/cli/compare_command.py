@@ -1,0 +1,133 @@
+"""``kernelpath compare``: several methods on the same folds with the same predictor."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from kernelpath.cli.catalogue import METHODS
+from kernelpath.cli.console import friendly_errors, progress_bar, say_notes
+from kernelpath.cli.files import COMPARISON_FILES, write_together
+from kernelpath.cli.options import (
+    ConfigOption,
+    DataArgument,
+    DropOption,
+    GroupsOption,
+    JobsOption,
+    JsonOption,
+    Kernel,
+    KernelOption,
+    MethodsOption,
+    OutOption,
+    PredictorOption,
+    QuietOption,
+    ScoringOption,
+    SeedOption,
+    SizesOption,
+    TargetOption,
+    Task,
+    TaskOption,
+    VerboseOption,
+    parse_names,
+)
+from kernelpath.cli.output import Output, check_voice, print_json, say_files
+from kernelpath.cli.resume import resuming
+from kernelpath.cli.settings import CVSettings, shared_settings
+
+if TYPE_CHECKING:
+    from kernelpath.cli.comparison import Comparison
+    from kernelpath.cli.record import Record
+
+
+def compare_command(
+    context: typer.Context,
+    data: DataArgument,
+    target: TargetOption = None,
+    methods: MethodsOption = "lp-kta,f-test,forest",
+    cv: Annotated[int, typer.Option("--cv", min=2, metavar="FOLDS", help="Folds.")] = 5,
+    task: TaskOption = Task.auto,
+    drop: DropOption = None,
+    out: OutOption = None,
+    predictor: PredictorOption = None,
+    scoring: ScoringOption = None,
+    groups: GroupsOption = None,
+    sizes: SizesOption = None,
+    seed: SeedOption = 0,
+    kernel: KernelOption = Kernel.rbf,
+    jobs: JobsOption = None,
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
+    quiet: QuietOption = False,
+    verbose: VerboseOption = False,
+) -> None:
+    """Score several methods on the same folds.
+
+    Every method ranks or traces the features again in every fold, and the same predictor is
+    fitted to its choice at every size. The table gives the score by size and method, the best of
+    each, and the fewest features within one standard error of it.
+
+    Example: `kernelpath compare genes.csv --target outcome --methods lp-kta,f-test --out cmp/`
+    """
+    check_voice(context.params)
+    wanted = parse_names(methods, "--methods", METHODS)
+    if not wanted:
+        raise typer.BadParameter(f"name some of {', '.join(METHODS)}", param_hint="'--methods'")
+    settings = CVSettings(**shared_settings(context.params))
+    output = Output(out, None, as_json, quiet, verbose)
+    with friendly_errors():
+        _run(context, data, {"target": target, "drop": drop or []}, wanted, settings, output)
+
+
+def _run(
+    context: typer.Context,
+    data: Path,
+    read: dict[str, Any],
+    wanted: list[str],
+    settings: CVSettings,
+    output: Output,
+) -> None:
+    from kernelpath.cli.comparison import compare
+    from kernelpath.cli.record import Record
+    from kernelpath.tables import read_table
+
+    with resuming(output.out) as memory, progress_bar(output.bar) as begin:
+        begin(f"reading {data.name}")
+        table = read_table(data, **read)
+        found = compare(wanted, table, settings, memory, begin)
+        begin("writing")
+        written = _write(found, Record.of(context, data.name, table.target_name), output)
+    _tell(found, written, output)
+
+
+def _write(found: Comparison, record: Record, output: Output) -> list[Path]:
+    from kernelpath.cli.comparison import write_comparison
+
+    if output.out is None:
+        return []
+    record.seconds = found.seconds
+    record.data["fingerprint"] = found.model._setup.fingerprint
+    written, skipped = write_together(
+        output.out, COMPARISON_FILES, lambda folder: write_comparison(found, record, folder)
+    )
+    found.notes.extend(skipped)
+    return written
+
+
+def _tell(found: Comparison, written: list[Path], output: Output) -> None:
+    from kernelpath.cli.tables_out import print_comparison
+
+    if output.as_json:
+        print_json(found.as_dict(), written)
+        return
+    if not output.quiet:
+        plan = found.model.plan_
+        typer.echo(
+            f"{plan.n_rows:,} rows, {plan.n_columns:,} features, {found.model.task_}; "
+            f"{found.model.scores_.scoring} in {plan.n_folds} folds, {found.seconds:.1f} s\n"
+        )
+        print_comparison(found.as_dict())
+        typer.echo()
+    say_notes(found.notes)
+    say_files(written, output, what="comparison")

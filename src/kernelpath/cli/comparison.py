@@ -1,0 +1,142 @@
+"""Several methods on the same folds: the rankings, the run and its files."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kernelpath.cli.cv import Begin, NamedPathCV, fit_cv, save_score_picture, write_scores
+from kernelpath.cli.files import write_json
+from kernelpath.cli.record import Record, write_page, write_record
+from kernelpath.cli.settings import CVSettings, selector_jobs
+from kernelpath.encoding import TableEncoder
+from kernelpath.estimators.lp_kta import LpKTASelector
+from kernelpath.rankings import Baseline
+from kernelpath.tables import Table
+from kernelpath.targets import infer_task
+
+OWN_NAMES = {"f-test": "f_test", "forest": "forest"}  # as PathCV calls its baselines
+
+
+@dataclass(frozen=True)
+class Ranker:
+    """Ranking of the columns by a method known by name; text columns count as codes."""
+
+    name: str
+    task: str
+    seed: int
+
+    def __call__(self, X: Any, y: Any) -> np.ndarray:
+        """Score every column; higher is better."""
+        values = TableEncoder.fit(X)[1].values
+        if self.name == "mutual-info":
+            return mutual_info(values, y, self.task, self.seed)
+        return Baseline(OWN_NAMES[self.name], self.task, self.seed)(values, y)
+
+    @property
+    def __name__(self) -> str:
+        return self.name
+
+
+def mutual_info(X: Any, y: Any, task: str, seed: int) -> np.ndarray:
+    """Mutual information of every column with the target."""
+    from sklearn.feature_selection import mutual_info_classif, mutual_info_regression
+
+    measure = mutual_info_classif if task == "classification" else mutual_info_regression
+    return measure(X, y, random_state=seed)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Scores of all methods; the model is that of the first."""
+
+    model: NamedPathCV
+    scores: dict[str, Any]
+    seconds: float
+    notes: list[str]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Everything, as JSON can hold it."""
+        study = self.model._setup.study
+        return {
+            "format": "kernelpath-comparison",
+            "version": 1,
+            "task": self.model.task_,
+            "n_samples": int(study.rows.n_rows),
+            "n_features": int(self.model.n_features_in_),
+            "scoring": self.model.scores_.scoring,
+            "n_folds": int(self.model.scores_.n_folds),
+            "chance": _number(self.model.scores_.chance_mean),
+            "seconds": round(self.seconds, 3),
+            "notes": self.notes,
+            "methods": [_method(name, own) for name, own in self.scores.items()],
+        }
+
+
+def _method(name: str, scores: Any) -> dict[str, Any]:
+    best = int(scores.best())
+    error = float(scores.se[best])
+    near = scores.reaching(float(scores.mean[best]) - error)[0] if error == error else best
+    return {
+        "name": name,
+        "n_features": scores.n_features.tolist(),
+        "score": [_number(value) for value in scores.mean],
+        "se": [_number(value) for value in scores.se],
+        "best": _at(scores, best),
+        "one_se": _at(scores, int(near)),
+    }
+
+
+def _at(scores: Any, place: int) -> dict[str, Any]:
+    return {
+        "n_features": int(scores.n_features[place]),
+        "score": _number(scores.mean[place]),
+        "se": _number(scores.se[place]),
+    }
+
+
+def _number(value: Any) -> float | None:
+    return float(value) if np.isfinite(value) else None
+
+
+def compare(
+    wanted: list[str], table: Table, settings: CVSettings, memory: Path | None, begin: Begin
+) -> Comparison:
+    """Score the methods, the first as the path itself and the others as its baselines."""
+    start = time.perf_counter()
+    # Ours first: with it the sizes of all methods are those of its path.
+    order = sorted(wanted, key=lambda name: name != "lp-kta")
+    task = infer_task(table.y, settings.task)
+    first = _selector(order[0], task, settings)
+    others = {
+        name: OWN_NAMES[name] if name in OWN_NAMES else _selector(name, task, settings)
+        for name in order[1:]
+    }
+    model, notes = fit_cv(first, others, table, settings, memory, begin)
+    scores = {order[0]: model.scores_} | model.baseline_scores_
+    asked = {name: scores[name] for name in wanted}
+    return Comparison(model, asked, time.perf_counter() - start, notes)
+
+
+def _selector(name: str, task: str, settings: CVSettings) -> Any:
+    if name != "lp-kta":
+        return Ranker(name, task, settings.seed)
+    jobs = selector_jobs(settings.jobs, folds=True)
+    return LpKTASelector(kernel=settings.kernel, task=task, n_jobs=jobs)
+
+
+def write_comparison(found: Comparison, record: Record, folder: Path) -> list[str]:
+    """Write the files of a comparison; return why some were left out."""
+    from kernelpath.report.summary import summarize_cv
+
+    write_scores(folder / "comparison.csv", found.scores)
+    write_json(folder / "comparison.json", found.as_dict())
+    skipped = save_score_picture(found.model, folder / "comparison.png")
+    summary = summarize_cv(found.model)
+    skipped += write_page(summary, record, folder, "comparison.html")
+    write_record(record, folder)
+    return list(dict.fromkeys(skipped))

@@ -1,0 +1,250 @@
+"""Scores along a path: PathCV on a table from a file, and the files of such a run."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kernelpath.cli.files import write_csv, write_frame
+from kernelpath.cli.record import Record, write_page, write_record
+from kernelpath.cli.run import (
+    category_notes,
+    check_size,
+    check_text,
+    collected_warnings,
+    naming_bad_columns,
+    save_path_picture,
+)
+from kernelpath.cli.settings import CVSettings
+from kernelpath.errors import DataError, not_one_of
+from kernelpath.estimators.path_cv import PathCV
+from kernelpath.path import FeaturePath
+from kernelpath.tables import Table
+
+Begin = Callable[[str], Callable[[int, int], None]]
+
+
+class NamedPathCV(PathCV):
+    """PathCV that knows the names of the columns of a matrix."""
+
+    _names: list[str] | None = None
+    _progress: Callable[[int, int], None] | None = None
+
+    def _reset(self, setup: Any) -> None:
+        if self._names is not None:
+            # A matrix has no names of its own; the path is the place where all others look.
+            setup.path = FeaturePath(**(setup.path._arguments() | {"feature_names": self._names}))
+        super()._reset(setup)
+
+
+@dataclass(frozen=True)
+class CVRun:
+    """What a cross-validation found."""
+
+    model: NamedPathCV
+    summary: dict[str, Any]
+    size: int  # number of features of selected.csv
+    seconds: float
+    notes: list[str]
+
+    def selected(self) -> list[tuple[str, float, float | None, int]]:
+        """Name, weight, share of the folds and column of the chosen features, heaviest first."""
+        path, shares = self.model.path_, fold_shares(self.model, self.size)
+        point = path.at(n_features=self.size) if self.size else None
+        columns = np.flatnonzero(point.support) if point else np.zeros(0, int)
+        weights = point.weights if point else np.zeros(0)
+        order = columns[np.argsort(-weights[columns], kind="stable")]
+        names = path.feature_names
+        return [
+            (str(names[i]), float(weights[i]), None if shares is None else shares.get(i, 0.0), i)
+            for i in order.tolist()
+        ]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Everything that ``--json`` prints."""
+        summary, cv = self.summary, self.summary["cv"]
+        keys = ("name", "weight", "share_of_folds", "column")
+        return {
+            "method": summary["method"],
+            "task": self.model.task_,
+            "n_samples": int(self.model._setup.study.rows.n_rows),
+            "n_features": summary["n_features"],
+            "seconds": round(self.seconds, 3),
+            "notes": self.notes,
+            "headline": summary["headline"],
+            **{name: cv[name] for name in ("scoring", "rule", "n_folds", "chance")},
+            **{name: cv[name] for name in ("chosen", "best", "one_se", "nested")},
+            "sizes": [
+                {name: size[name] for name in ("n_features", "score", "se", "per_fold")}
+                for size in summary["sizes"]
+            ],
+            "baselines": summary["baselines"],
+            "selected": [dict(zip(keys, row)) for row in self.selected()],
+        }
+
+
+def fold_shares(model: PathCV, size: int) -> dict[int, float] | None:
+    """Share of the folds that choose each feature at this size; None if it was not scored."""
+    if size not in model.scores_.n_features.tolist():
+        return None
+    frame = model.stability_.of(size)
+    return dict(zip(frame["feature"].tolist(), frame["frequency"].tolist()))
+
+
+# -- the table -------------------------------------------------------------------------------------
+
+
+def split_groups(table: Table, column: str | None) -> tuple[Table, Any]:
+    """Take the column of groups out of the features."""
+    if column is None:
+        return table, None
+    if column not in table.feature_names:
+        if column == table.target_name:
+            raise DataError(f"{table.source}: column {column!r} is both the target and --groups")
+        error = not_one_of("--groups", column, table.feature_names)
+        raise DataError(f"{table.source}: {error}")
+    place = table.feature_names.index(column)
+    names = [name for name in table.feature_names if name != column]
+    if not names:
+        raise DataError(f"{table.source}: no feature column is left beside {column!r}")
+    text = [name for name in table.text_columns if name != column]
+    if hasattr(table.X, "columns"):
+        groups, X = table.X[column].to_numpy(), table.X.drop(columns=column)
+    else:
+        kept = np.flatnonzero(np.arange(len(names) + 1) != place)
+        one = table.X[:, [place]]
+        groups = np.asarray(one.toarray() if hasattr(one, "toarray") else one).ravel()
+        X = table.X[:, kept]
+    return replace(table, X=X, feature_names=names, text_columns=text), groups
+
+
+def check_sizes(table: Table, sizes: list[int] | None) -> None:
+    """Refuse sizes that the table does not have."""
+    most = len(table.feature_names)
+    if sizes and sizes[-1] > most:
+        raise DataError(
+            f"--sizes {sizes[-1]} is too many: {table.source} has {most:,} "
+            f"{'feature' if most == 1 else 'features'}"
+        )
+
+
+# -- fitting ---------------------------------------------------------------------------------------
+
+
+def fit_cv(
+    selector: Any,
+    baselines: Any,
+    table: Table,
+    settings: CVSettings,
+    memory: Path | None,
+    begin: Begin,
+) -> tuple[NamedPathCV, list[str]]:
+    """Fit PathCV to a table; return it with notes."""
+    table, groups = split_groups(table, settings.groups)
+    check_sizes(table, settings.sizes)
+    check_text(table, getattr(selector, "kernel", settings.kernel))
+    model = NamedPathCV(
+        selector,
+        baselines=baselines,
+        memory=None if memory is None else str(memory),
+        **settings.arguments(),
+    )
+    if not hasattr(table.X, "columns"):
+        model._names = table.feature_names
+    model._progress = _stages(begin, settings.nested)
+    with collected_warnings() as notes, naming_bad_columns(table):
+        model.fit(table.X, table.y, groups=groups)
+    return model, [*table.notes, *notes, *category_notes(table)]
+
+
+def _stages(begin: Begin, nested: bool) -> Callable[[int, int], None]:
+    """Progress of the folds, then the name of what follows them."""
+    update = begin("cross-validation")
+    last = "outer loop" if nested else "fitting on all rows"
+    ended = False
+
+    def tell(done: int, total: int) -> None:
+        nonlocal ended
+        update(done, total)
+        if done >= total and not ended:
+            ended = True
+            begin(last)
+
+    return tell
+
+
+def run_cv(
+    selector: Any,
+    table: Table,
+    settings: CVSettings,
+    size: int | None,
+    memory: Path | None,
+    begin: Begin,
+) -> CVRun:
+    """Score the path of a table and choose a point."""
+    from kernelpath.report.summary import summarize_cv
+
+    start = time.perf_counter()
+    if size is not None and size > (most := len(table.feature_names)):
+        raise DataError(f"--n-features {size} is too many: the table has {most:,} columns")
+    model, notes = fit_cv(selector, settings.baselines, table, settings, memory, begin)
+    check_size(model.path_, size)
+    chosen = size or int(model.operating_point_.n_features)
+    for k in {chosen, int(model.choose("best").n_features)}:
+        model._model(k)  # the file is to predict at these sizes too
+    return CVRun(model, summarize_cv(model), chosen, time.perf_counter() - start, notes)
+
+
+# -- files -----------------------------------------------------------------------------------------
+
+
+def write_cv(run: CVRun, record: Record, folder: Path) -> list[str]:
+    """Write the files of a run with scores; return why some were left out."""
+    model = run.model
+    model.path_.save(folder / "path.kpath")
+    write_frame(folder / "path.csv", model.path_.to_frame())
+    rows = [(rank, *row) for rank, row in enumerate(run.selected(), start=1)]
+    write_csv(folder / "selected.csv", ["rank", "name", "weight", "share_of_folds", "column"], rows)
+    scores = {run.summary["method"]: model.scores_, **model.baseline_scores_}
+    write_scores(folder / "scores.csv", scores)
+    model.save(folder / "model.kpmodel")
+    skipped = save_path_picture(model.path_, folder)
+    skipped += save_score_picture(model, folder / "accuracy.png")
+    skipped += write_page(run.summary, record, folder)
+    write_record(record, folder)
+    return list(dict.fromkeys(skipped))
+
+
+def write_scores(file: Path, scores: dict[str, Any]) -> None:
+    """Write one row per method and size."""
+    n_folds = max(own.n_folds for own in scores.values())
+    header = ["method", "n_features", "mean", "se", *(f"fold_{i}" for i in range(n_folds))]
+    rows = [
+        [name, *(None if value != value else value for value in row)]
+        for name, own in scores.items()
+        for row in zip(own.n_features.tolist(), own.mean.tolist(), own.se.tolist(), *own.per_fold)
+    ]
+    write_csv(file, header, rows)
+
+
+def save_score_picture(model: PathCV, file: Path, label: str | None = None) -> list[str]:
+    """Draw the scores, if there is something to draw with."""
+    try:
+        from kernelpath.report.accuracy import AccuracyDisplay, save_scores
+
+        display = AccuracyDisplay.from_scores(
+            model.scores_,
+            chosen=int(model.operating_point_.n_features),
+            baselines=model.baseline_scores_,
+            n_columns=model.n_features_in_,
+            label=label or model.path_.method,
+        )
+        save_scores(display, file)
+    except ImportError as error:
+        return [str(error)]
+    return []

@@ -1,0 +1,381 @@
+"""The options that commands share, how their values are read, and what shells complete."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from kernelpath.cli.catalogue import BASELINES, METHODS, PLANNED
+from kernelpath.cli.config import read_config
+from kernelpath.errors import not_one_of
+
+SCORINGS = (
+    "accuracy", "balanced_accuracy", "f1", "f1_macro", "matthews_corrcoef", "neg_log_loss",
+    "roc_auc", "average_precision", "r2", "neg_mean_squared_error", "neg_mean_absolute_error",
+)  # fmt: skip
+"""Measures that shells complete; every name of scikit-learn is taken."""
+
+
+class Method(StrEnum):
+    """Methods with a path."""
+
+    lp_kta = "lp-kta"
+
+
+class Task(StrEnum):
+    """What the target is."""
+
+    auto = "auto"
+    classification = "classification"
+    regression = "regression"
+
+
+class Kernel(StrEnum):
+    """Kernel of each feature."""
+
+    rbf = "rbf"
+    linear = "linear"
+    polynomial = "polynomial"
+    laplace = "laplace"
+    delta = "delta"
+    auto = "auto"
+
+
+class Bandwidth(StrEnum):
+    """Scale of a column."""
+
+    std = "std"
+    median = "median"
+
+
+class Rule(StrEnum):
+    """What picks the number of features."""
+
+    one_se = "one_se"
+    best = "best"
+    budget = "budget"
+    tolerance = "tolerance"
+
+
+class Predictor(StrEnum):
+    """What predicts from the chosen features."""
+
+    auto = "auto"
+    weighted_kernel = "weighted_kernel"
+    joint_rbf = "joint_rbf"
+
+
+# -- values ----------------------------------------------------------------------------------------
+
+
+def strength(*words: str) -> Callable[[str], float | str]:
+    """Reader of a number that is at least 0, or one of the words."""
+
+    def parse(value: str) -> float | str:
+        if value in words:
+            return value
+        try:
+            number = float(value)
+        except (TypeError, ValueError):
+            number = -1.0
+        if not 0 <= number < float("inf"):
+            raise typer.BadParameter(f"{value!r} is neither a number >= 0 nor {' or '.join(words)}")
+        return number
+
+    return parse
+
+
+def _jobs(value: int | None) -> int | None:
+    if value == 0:
+        raise typer.BadParameter("0 threads cannot work; give 1 or more, or -1 for all cores")
+    return value
+
+
+def parse_sizes(text: str | None) -> list[int] | None:
+    """Numbers of features, separated by commas.
+
+    Examples
+    --------
+    >>> parse_sizes("1, 2,10")
+    [1, 2, 10]
+    """
+    if text is None:
+        return None
+    try:
+        sizes = sorted({int(part) for part in text.split(",") if part.strip()})
+    except ValueError:
+        sizes = []
+    if not sizes or sizes[0] < 1:
+        raise typer.BadParameter(
+            f"{text!r} is no list of numbers of features such as 1,2,5,10", param_hint="'--sizes'"
+        )
+    return sizes
+
+
+def parse_names(text: str | None, option: str, known: Iterable[str]) -> list[str]:
+    """Known names, separated by commas, each once; dashes and underscores are the same."""
+    choices = list(known)
+    names: list[str] = []
+    for part in (text or "").split(","):
+        given = part.strip()
+        if not given:
+            continue
+        same = [name for name in choices if _plain(name) == _plain(given)]
+        if not same:
+            text = str(not_one_of("each", given, choices))
+            if _plain(given) in PLANNED:
+                text = f"{given} does not exist yet; there are {', '.join(choices)}"
+            raise typer.BadParameter(text, param_hint=f"'{option}'")
+        names += [name for name in same if name not in names]
+    return names
+
+
+def _plain(name: str) -> str:
+    return name.replace("_", "-").casefold()
+
+
+def complete_list(known: Iterable[str]) -> Callable[[str], list[str]]:
+    """Completion of the last name of a list with commas.
+
+    Examples
+    --------
+    >>> complete_list(["f-test", "forest"])("f-test,fo")
+    ['f-test,forest']
+    """
+    choices = list(known)
+
+    def complete(incomplete: str) -> list[str]:
+        head, comma, last = incomplete.rpartition(",")
+        used = head.split(",")
+        return [head + comma + n for n in choices if n.startswith(last) and n not in used]
+
+    return complete
+
+
+def _complete_scoring(incomplete: str) -> list[str]:
+    return [name for name in SCORINGS if name.startswith(incomplete)]
+
+
+# -- options ---------------------------------------------------------------------------------------
+
+SCORED = "Cross-validation"
+KERNELS = "Kernels and strengths"
+
+
+def _option(*names: str, **settings: Any) -> Any:
+    settings.setdefault("show_default", False)
+    return typer.Option(*names, **settings)
+
+
+DataArgument = Annotated[
+    Path,
+    typer.Argument(
+        metavar="DATA",
+        readable=False,  # what cannot be read is said in one line, with exit code 1
+        show_default=False,
+        help="CSV or TSV (also .gz), Parquet, Arrow/Feather, NPZ or svmlight file.",
+    ),
+]
+TargetOption = Annotated[
+    str | None,
+    _option(
+        "--target",
+        "-t",
+        metavar="COL",
+        help="Column to predict. NPZ and svmlight files bring their own.",
+    ),
+]
+MethodOption = Annotated[Method, typer.Option(help="Method that traces the path.")]
+TaskOption = Annotated[Task, typer.Option(help="Whether the target is a class or a number.")]
+DropOption = Annotated[
+    list[str] | None,
+    _option("--drop", metavar="COL", help="Column to leave out; may be repeated."),
+]
+KernelOption = Annotated[
+    Kernel,
+    typer.Option(
+        help="Kernel of each feature; auto: delta for text columns, rbf otherwise.",
+        rich_help_panel=KERNELS,
+    ),
+]
+BandwidthOption = Annotated[
+    Bandwidth,
+    typer.Option(
+        help="Kernel width: standard deviation, or median distance (slower).",
+        rich_help_panel=KERNELS,
+    ),
+]
+NormOption = Annotated[
+    str,
+    typer.Option(
+        callback=lambda v: strength("auto", "noise")(v),
+        metavar="NUMBER|auto|noise",
+        help="Weight of the sparsity term; noise: only features above chance stay at p = 1.",
+        rich_help_panel=KERNELS,
+    ),
+]
+BregmanOption = Annotated[
+    str,
+    typer.Option(
+        callback=lambda v: strength("auto")(v),
+        metavar="NUMBER|auto",
+        help="Weight of the smoothing term.",
+        rich_help_panel=KERNELS,
+    ),
+]
+EliminationOption = Annotated[
+    float,
+    typer.Option(
+        help="A feature is selected if its weight exceeds this; below 1/e.",
+        rich_help_panel=KERNELS,
+    ),
+]
+SizeOption = Annotated[
+    int | None,
+    _option(
+        "--n-features",
+        "-k",
+        min=1,
+        help="Number of features to write to selected.csv, and to keep a model of. "
+        "Default: the chosen number with --cv, the sparsest point without.",
+    ),
+]
+OutOption = Annotated[
+    Path | None, _option("--out", "-o", metavar="DIR", help="Folder for the results.")
+]
+ReportOption = Annotated[
+    str | None,
+    _option(
+        "--report",
+        metavar="[FILE]",
+        help="Write the page to this file too. Without a name: report.html, in the run folder "
+        "if there is one (where it is written in any case).",
+    ),
+]
+JobsOption = Annotated[
+    int | None,
+    _option(
+        "--jobs",
+        "-j",
+        callback=_jobs,
+        help="Threads, or with --cv folds at the same time; -1 uses all cores. Default: threads "
+        "on all cores, and one fold after the other.",
+    ),
+]
+SeedOption = Annotated[int, typer.Option(min=0, help="Seed of shuffling and forests.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object, no table.")]
+QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no table.")]
+VerboseOption = Annotated[
+    bool, typer.Option("--verbose", "-v", help="Say how much work there is and where it stands.")
+]
+ConfigOption = Annotated[
+    Path | None,
+    _option(
+        "--config",
+        metavar="FILE.toml",
+        is_eager=True,
+        readable=False,
+        callback=read_config,
+        help="Take options from a TOML file: keys are their names. The command line wins.",
+    ),
+]
+FoldsOption = Annotated[
+    int | None,
+    _option("--cv", min=2, metavar="FOLDS", help="Score every size in so many folds, choose one."),
+]
+RuleOption = Annotated[
+    Rule | None,
+    _option(
+        "--rule",
+        rich_help_panel=SCORED,
+        help="What picks the number of features; one_se: the fewest within one standard error of "
+        "the best. Default: one_se.",
+    ),
+]
+BudgetOption = Annotated[
+    int | None,
+    _option("--budget", min=1, rich_help_panel=SCORED, help="Largest number, for --rule budget."),
+]
+ToleranceOption = Annotated[
+    float | None,
+    _option(
+        "--tolerance",
+        min=0,
+        rich_help_panel=SCORED,
+        help="Loss of score that is accepted, for --rule tolerance. Default: 0.01.",
+    ),
+]
+PredictorOption = Annotated[
+    Predictor | None,
+    _option(
+        "--predictor",
+        rich_help_panel=SCORED,
+        help="SVM on the weighted sum of kernels, on one joint kernel, or the better. "
+        "Default: auto.",
+    ),
+]
+ScoringOption = Annotated[
+    str | None,
+    _option(
+        "--scoring",
+        metavar="NAME",
+        rich_help_panel=SCORED,
+        autocompletion=_complete_scoring,
+        help="Any measure of scikit-learn. Default: accuracy or r2.",
+    ),
+]
+BaselinesOption = Annotated[
+    str | None,
+    _option(
+        "--baselines",
+        metavar="NAMES",
+        rich_help_panel=SCORED,
+        autocompletion=complete_list(BASELINES),
+        help="Other rankings to score on the same folds: f_test, forest.",
+    ),
+]
+NestedOption = Annotated[
+    bool,
+    typer.Option(
+        "--nested",
+        rich_help_panel=SCORED,
+        help="Score the whole procedure, the choice included, in an outer loop.",
+    ),
+]
+GroupsOption = Annotated[
+    str | None,
+    _option(
+        "--groups",
+        metavar="COL",
+        rich_help_panel=SCORED,
+        help="Column whose equal values stay in one fold; it is no feature.",
+    ),
+]
+SizesOption = Annotated[
+    str | None,
+    _option(
+        "--sizes",
+        metavar="1,2,5,...",
+        rich_help_panel=SCORED,
+        help="Numbers of features to score. Default: all up to 30, then a growing grid.",
+    ),
+]
+ProbaOption = Annotated[
+    bool,
+    typer.Option(
+        "--proba", rich_help_panel=SCORED, help="Calibrate, so that predict --proba works."
+    ),
+]
+MethodsOption = Annotated[
+    str,
+    typer.Option(
+        "--methods",
+        metavar="NAMES",
+        autocompletion=complete_list(METHODS),
+        help="Methods to compare, with commas; see kernelpath methods.",
+    ),
+]

@@ -1,0 +1,264 @@
+"""``kernelpath path``: the path of a table, and with ``--cv`` its scores and a model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from kernelpath.cli.console import friendly_errors, progress_bar, say_notes
+from kernelpath.cli.files import RUN_FILES, output_folder, write_together
+from kernelpath.cli.options import (
+    Bandwidth,
+    BandwidthOption,
+    BaselinesOption,
+    BregmanOption,
+    BudgetOption,
+    ConfigOption,
+    DataArgument,
+    DropOption,
+    EliminationOption,
+    FoldsOption,
+    GroupsOption,
+    JobsOption,
+    JsonOption,
+    Kernel,
+    KernelOption,
+    Method,
+    MethodOption,
+    NestedOption,
+    NormOption,
+    OutOption,
+    PredictorOption,
+    ProbaOption,
+    QuietOption,
+    ReportOption,
+    RuleOption,
+    ScoringOption,
+    SeedOption,
+    SizeOption,
+    SizesOption,
+    TargetOption,
+    Task,
+    TaskOption,
+    ToleranceOption,
+    VerboseOption,
+)
+from kernelpath.cli.output import Output, check_voice, print_json, say_files
+from kernelpath.cli.resume import resuming
+from kernelpath.cli.settings import CVSettings, cv_settings, selector_settings
+
+if TYPE_CHECKING:
+    from kernelpath.cli.cv import CVRun
+    from kernelpath.cli.record import Record
+    from kernelpath.cli.run import Run
+
+
+def path_command(
+    context: typer.Context,
+    data: DataArgument,
+    target: TargetOption = None,
+    method: MethodOption = Method.lp_kta,
+    task: TaskOption = Task.auto,
+    drop: DropOption = None,
+    n_features: SizeOption = None,
+    cv: FoldsOption = None,
+    out: OutOption = None,
+    report: ReportOption = None,
+    jobs: JobsOption = None,
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
+    quiet: QuietOption = False,
+    verbose: VerboseOption = False,
+    rule: RuleOption = None,
+    budget: BudgetOption = None,
+    tolerance: ToleranceOption = None,
+    predictor: PredictorOption = None,
+    scoring: ScoringOption = None,
+    baselines: BaselinesOption = None,
+    nested: NestedOption = False,
+    groups: GroupsOption = None,
+    sizes: SizesOption = None,
+    proba: ProbaOption = False,
+    seed: SeedOption = 0,
+    kernel: KernelOption = Kernel.rbf,
+    bandwidth: BandwidthOption = Bandwidth.std,
+    norm_strength: NormOption = "auto",
+    bregman_strength: BregmanOption = "auto",
+    elimination_tol: EliminationOption = 1e-3,
+) -> None:
+    """Trace the feature path of a table.
+
+    Every column but the target is a feature. Columns are taken raw: kernel widths adapt to each,
+    so nothing needs scaling. The table that is printed gives, for round numbers of features, the
+    norm exponent p, how optimal the point is (KKT residual, and bound on what elimination cost),
+    and the heaviest features.
+
+    With --cv the path is traced again in every fold, every size is scored on rows held out, and
+    a model is kept at the number of features that a rule picks. A run that was killed goes on
+    when it is started again with the same --out.
+
+    Example: `kernelpath path genes.parquet --target outcome --cv 5 --out run/`
+
+    Ten features, text columns included:
+    `kernelpath path people.csv -t income --kernel auto -k 10 -o run/`
+    """
+    given = context.params
+    check_voice(given)
+    output = Output(out, report, as_json, quiet, verbose)
+    selector = selector_settings(given)
+    settings = cv_settings(given)
+    with friendly_errors():
+        read = {"target": target, "drop": drop or []}
+        if settings is None:
+            _run_path(context, data, read, n_features, selector, output)
+        else:
+            _run_scored(context, data, read, n_features, selector, settings, output)
+
+
+def _run_path(
+    context: typer.Context,
+    data: Path,
+    read: dict[str, Any],
+    n_features: int | None,
+    selector: dict[str, Any],
+    output: Output,
+) -> None:
+    from kernelpath.cli.record import Record
+    from kernelpath.cli.run import run_table
+    from kernelpath.estimators.lp_kta import LpKTASelector
+    from kernelpath.tables import read_table
+
+    with output_folder(output.out):
+        with progress_bar(output.bar) as begin:
+            begin(f"reading {data.name}")
+            table = read_table(data, **read)
+            traced = LpKTASelector(n_features_to_select=n_features, **selector)
+            run = run_table(traced, table, begin("alignments"))
+            record = Record.of(context, data.name, table.target_name)
+            begin("writing")
+            done = write_path(run, record, table.X, table.y, output)
+        tell_path(run, done, output)
+
+
+def write_path(run: Run, record: Record, X: Any, y: Any, output: Output) -> list[Path]:
+    """Write what was asked for; the reasons for files left out become notes."""
+    from kernelpath.cli.record import page_place, write_page_alone
+    from kernelpath.cli.run import write_run
+
+    record.seconds = run.seconds
+    record.data["fingerprint"] = run.path.provenance["data"].get("fingerprint")
+    place = page_place(output.report, output.out)
+    if output.out is None and place is None:
+        return []
+    summary = run.summary(X, y)
+    written: list[Path] = []
+    if output.out is not None:
+        written, skipped = write_together(
+            output.out, RUN_FILES, lambda folder: write_run(run, record, summary, folder)
+        )
+        run.notes.extend(skipped)
+    if place is not None:
+        write_page_alone(place, summary, title=record.title, command=record.line)
+        written.append(place)
+    return written
+
+
+def tell_path(
+    run: Run,
+    written: list[Path],
+    output: Output,
+    headline: str = "",
+    more: dict[str, Any] | None = None,
+) -> None:
+    """Say what was found."""
+    from kernelpath.cli.tables_out import path_rows, print_path
+
+    if output.as_json:
+        print_json(run.as_dict() | (more or {}), written)
+        return
+    chosen = run.point.n_selected
+    if not output.quiet:
+        data = run.path.provenance["data"]
+        typer.echo(
+            f"{data['n_samples']:,} rows, {data['n_features']:,} features, "
+            f"{run.path.provenance['task']}: whole path in {run.seconds:.1f} s\n"
+        )
+        if rows := path_rows(run.path, [chosen]):
+            print_path(rows)
+            typer.echo()
+    if headline:
+        typer.echo(headline)
+    say_notes(run.notes)
+    say_files(written, output, chosen)
+
+
+def _run_scored(
+    context: typer.Context,
+    data: Path,
+    read: dict[str, Any],
+    n_features: int | None,
+    selector: dict[str, Any],
+    settings: CVSettings,
+    output: Output,
+) -> None:
+    from kernelpath.cli.cv import run_cv
+    from kernelpath.cli.record import Record
+    from kernelpath.estimators.lp_kta import LpKTASelector
+    from kernelpath.tables import read_table
+
+    with resuming(output.out) as memory, progress_bar(output.bar) as begin:
+        begin(f"reading {data.name}")
+        table = read_table(data, **read)
+        traced = LpKTASelector(**selector)
+        run = run_cv(traced, table, settings, n_features, memory, begin)
+        record = Record.of(context, data.name, table.target_name)
+        begin("writing")
+        written = write_scored(run, record, output)
+    tell_scored(run, written, output)
+
+
+def write_scored(run: CVRun, record: Record, output: Output) -> list[Path]:
+    """Write what was asked for."""
+    from kernelpath.cli.cv import write_cv
+    from kernelpath.cli.record import page_place, write_page_alone
+
+    record.seconds = run.seconds
+    record.data["fingerprint"] = run.model._setup.fingerprint
+    written: list[Path] = []
+    if output.out is not None:
+        written, skipped = write_together(
+            output.out, RUN_FILES, lambda folder: write_cv(run, record, folder)
+        )
+        run.notes.extend(skipped)
+    place = page_place(output.report, output.out)
+    if place is not None:
+        write_page_alone(place, run.summary, title=record.title, command=record.line)
+        written.append(place)
+    return written
+
+
+def tell_scored(run: CVRun, written: list[Path], output: Output) -> None:
+    """Say what was found."""
+    from kernelpath.cli.tables_out import print_scores
+
+    if output.as_json:
+        print_json(run.as_dict(), written)
+        return
+    if not output.quiet:
+        plan = run.model.plan_
+        typer.echo(
+            f"{plan.n_rows:,} rows, {plan.n_columns:,} features, {run.model.task_}: "
+            f"{plan.n_folds} folds x {plan.n_sizes} sizes in {run.seconds:.1f} s\n"
+        )
+        print_scores(run.summary)
+        typer.echo()
+        typer.echo(run.summary["headline"])
+        nested = run.summary["cv"]["nested"]
+        if nested is not None:
+            from kernelpath.report.words import score_words
+
+            typer.echo(f"The whole procedure, the choice included: {score_words(nested)}.")
+    say_notes(run.notes)
+    say_files(written, output, run.size)

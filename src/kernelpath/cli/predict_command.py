@@ -1,0 +1,148 @@
+"""``kernelpath predict``: predictions for new rows by the model of a run."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from kernelpath.cli.console import friendly_errors, safe
+
+
+def predict_command(
+    run: Annotated[
+        Path,
+        typer.Argument(
+            metavar="RUN",
+            readable=False,
+            show_default=False,
+            help="Run folder of path --cv, or a .kpmodel file.",
+        ),
+    ],
+    data: Annotated[
+        Path,
+        typer.Argument(
+            metavar="NEWDATA",
+            readable=False,
+            show_default=False,
+            help="Table with the columns that the model needs, in any order and format.",
+        ),
+    ],
+    n_features: Annotated[
+        int | None,
+        typer.Option(
+            "--n-features",
+            "-k",
+            min=1,
+            show_default=False,
+            help="Predict at another number of features that the file holds a model of.",
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="FILE.csv",
+            show_default=False,
+            help="File to write. Default: print the predictions.",
+        ),
+    ] = None,
+    proba: Annotated[
+        bool,
+        typer.Option("--proba", help="Probabilities too; needs a run of path --cv --proba."),
+    ] = False,
+) -> None:
+    """Predict new rows with the model of a run.
+
+    Columns are found by name. Only those that the model has chosen need to be there: the target
+    and all others are not looked at. The answer is CSV, one line per row, in the same order.
+
+    Example: `kernelpath predict run/ new.csv --out predictions.csv`
+    """
+    with friendly_errors():
+        text, rows = _predict(run, data, n_features, proba)
+        if out is None:
+            typer.echo(text, nl=False)
+            return
+        from kernelpath.cli.files import write_alone
+
+        write_alone(out, text.encode("utf-8"))
+        typer.echo(f"Wrote {rows:,} prediction{'s' * (rows != 1)} to {safe(out, 400)}")
+
+
+def _predict(run: Path, data: Path, n_features: int | None, proba: bool) -> tuple[str, int]:
+    import numpy as np
+
+    from kernelpath.cli.new_rows import NewRows
+    from kernelpath.errors import DataError
+
+    model = _load(run)
+    size = _size(model, n_features)
+    if proba and not hasattr(model, "predict_proba"):
+        raise DataError(
+            "the model gives no probabilities: "
+            + (
+                "it predicts a quantity"
+                if model.task_ == "regression"
+                else "run kernelpath path --cv again with --proba"
+            )
+        )
+    names = [str(name) for name in model.path_.feature_names]
+    rows = NewRows(data, _needed(model, size), names)
+    columns: dict[str, list[Any]] = {"prediction": []}
+    for block in rows.blocks(model._encoder) if rows.n_rows else ():
+        columns["prediction"] += np.asarray(model.predict(block, n_features=size)).tolist()
+        if proba:
+            shares = model.predict_proba(block, n_features=size)
+            for label, share in zip(model.classes_.tolist(), shares.T):
+                columns.setdefault(f"probability of {label}", []).extend(share.tolist())
+    return _as_csv(columns), rows.n_rows
+
+
+def _load(run: Path) -> Any:
+    from kernelpath.errors import PathFileError
+    from kernelpath.estimators.path_cv_file import load_model
+
+    file = run / "model.kpmodel" if run.is_dir() else run
+    if not file.exists():
+        if run.is_dir():
+            raise PathFileError(
+                f"{run}: holds no model.kpmodel; run kernelpath path with --cv and --out"
+            )
+        raise PathFileError(f"{run}: no such file or folder: check the name")
+    return load_model(file)
+
+
+def _size(model: Any, n_features: int | None) -> int:
+    """Number of features to predict with; only those in the file will do."""
+    from kernelpath.errors import DataError
+
+    if n_features is None:
+        return int(model.operating_point_.n_features)
+    if n_features not in model._models:
+        known = " and ".join(f"{k:,}" for k in sorted(model._models))
+        raise DataError(
+            f"the file holds models with {known} features, none with {n_features}; run kernelpath "
+            f"path --cv again with --n-features {n_features}"
+        )
+    return n_features
+
+
+def _needed(model: Any, size: int) -> list[str]:
+    """Columns that the model looks at."""
+    point = model.operating_point_
+    if size != point.n_features:
+        point = model.path_.at(n_features=size)
+    return [str(name) for name in model.path_.feature_names[point.support]]
+
+
+def _as_csv(columns: dict[str, list[Any]]) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(zip(*columns.values()))
+    return text.getvalue()

@@ -1,0 +1,107 @@
+"""What every run writes about itself: the summary, the page drawn from it, and how it was made."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from kernelpath.cli.command import argv, command_line, options_in_force
+from kernelpath.cli.files import write_alone, write_json
+from kernelpath.errors import DataError
+from kernelpath.provenance import versions
+
+FORMAT, VERSION = "kernelpath-run", 1
+KEYS = {"path.kpath": "path", "model.kpmodel": "model"}  # as the page calls these files
+
+
+@dataclass
+class Record:
+    """How results came about."""
+
+    command: list[str]
+    options: dict[str, Any]
+    data: dict[str, Any]
+    seconds: float = 0.0
+
+    @classmethod
+    def of(cls, context: typer.Context, file: str, target: str | None = None) -> Record:
+        """Start a record of the command that is running."""
+        data = {"file": file, "target": target, "fingerprint": None}
+        return cls(argv(context), options_in_force(context), data)
+
+    @property
+    def line(self) -> str:
+        """The command as a line for the shell."""
+        return command_line(self.command)
+
+    @property
+    def title(self) -> str:
+        """Title of the page."""
+        file, target = self.data["file"], self.data["target"]
+        return f"{file}: {target}" if target else str(file)
+
+    def as_dict(self, files: list[str]) -> dict[str, Any]:
+        """Content of run.json."""
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            "command": self.line,
+            "argv": self.command,
+            "options": self.options,
+            "data": self.data,
+            "seconds": round(self.seconds, 3),
+            "versions": versions(),
+            "files": files,
+        }
+
+
+def write_record(record: Record, folder: Path) -> None:
+    """Write run.json, last of all: it names the others."""
+    write_json(folder / "run.json", record.as_dict(sorted(p.name for p in folder.iterdir())))
+
+
+def write_page(
+    summary: dict[str, Any], record: Record, folder: Path, name: str = "report.html"
+) -> list[str]:
+    """Write summary.json and the page; return why a file was left out."""
+    if name == "report.html":
+        write_json(folder / "summary.json", summary)
+    files = {KEYS.get(p.name, p.name): p.name for p in sorted(folder.iterdir())}
+    try:
+        page = render(summary, title=record.title, command=record.line, files=files)
+    except ImportError as error:
+        return [str(error)]
+    (folder / name).write_bytes(page)
+    return []
+
+
+def render(summary: dict[str, Any], **details: Any) -> bytes:
+    """Draw the page."""
+    from kernelpath.report.html import render_html
+
+    return render_html(summary, **details).encode("utf-8")
+
+
+def page_place(report: str | None, out: Path | None) -> Path | None:
+    """File that ``--report`` asks for beside the one in the run folder.
+
+    Examples
+    --------
+    >>> page_place("", Path("run")) is None, str(page_place("", None))
+    (True, 'report.html')
+    """
+    if report is None or (report == "" and out is not None):
+        return None
+    return Path(report or "report.html")
+
+
+def write_page_alone(file: Path, summary: dict[str, Any], **details: Any) -> None:
+    """Write the page to a file that was asked for."""
+    try:
+        page = render(summary, **details)
+    except ImportError as error:
+        raise DataError(str(error)) from None
+    write_alone(file, page)

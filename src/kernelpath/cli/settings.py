@@ -1,0 +1,168 @@
+"""Settings of a cross-validation, from the options, checked before any file is read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import typer
+
+from kernelpath.cli.catalogue import BASELINES
+from kernelpath.cli.options import parse_names, parse_sizes
+from kernelpath.errors import not_one_of
+
+ONLY_SCORED = (
+    "rule", "budget", "tolerance", "predictor", "scoring", "baselines", "nested", "groups",
+    "sizes", "proba",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class CVSettings:
+    """Everything about the folds."""
+
+    cv: int
+    rule: str = "one_se"
+    budget: int | None = None
+    tolerance: float = 0.01
+    predictor: str = "auto"
+    scoring: str | None = None
+    baselines: list[str] = field(default_factory=list)
+    nested: bool = False
+    groups: str | None = None
+    sizes: list[int] | None = None
+    seed: int = 0
+    proba: bool = False
+    jobs: int | None = None
+    task: str = "auto"
+    kernel: str = "rbf"
+    verbose: bool = False
+
+    def arguments(self) -> dict[str, Any]:
+        """Arguments of PathCV, but selector, baselines and memory."""
+        return {
+            "cv": self.cv,
+            "rule": self.rule,
+            "budget": self.budget,
+            "tolerance": self.tolerance,
+            "predictor": self.predictor,
+            "scoring": self.scoring,
+            "n_features": self.sizes,
+            "nested": self.nested,
+            "probability": self.proba,
+            "random_state": self.seed,
+            "n_jobs": self.jobs,
+            "task": self.task,
+            "verbose": int(self.verbose),
+        }
+
+
+def resolve_rule(
+    rule: str | None, budget: int | None, tolerance: float | None
+) -> tuple[str, int | None, float]:
+    """Rule with its number; a budget or a tolerance alone implies its rule.
+
+    Examples
+    --------
+    >>> resolve_rule(None, 20, None)
+    ('budget', 20, 0.01)
+    """
+    numbers = {"budget": budget, "tolerance": tolerance}
+    given = [name for name, value in numbers.items() if value is not None]
+    if len(given) == 2:
+        raise typer.BadParameter(
+            "are different rules; leave out one of the two", param_hint="'--budget', '--tolerance'"
+        )
+    if given and rule not in (None, given[0]):
+        raise typer.BadParameter(
+            f"has no effect with --rule {rule}; leave out one of the two",
+            param_hint=f"'--{given[0]}'",
+        )
+    if rule == "budget" and budget is None:
+        raise typer.BadParameter("budget needs --budget, the largest number", param_hint="'--rule'")
+    chosen = given[0] if given else rule or "one_se"
+    return chosen, budget, 0.01 if tolerance is None else tolerance
+
+
+def check_scoring(name: str | None) -> None:
+    """Refuse a measure that scikit-learn does not have."""
+    if name is None:
+        return
+    from sklearn.metrics import get_scorer_names
+
+    if name not in get_scorer_names():
+        error = str(not_one_of("it", name, get_scorer_names()))
+        raise typer.BadParameter(error, param_hint="'--scoring'")
+
+
+def selector_settings(given: dict[str, Any]) -> dict[str, Any]:
+    """Arguments of the selector; strengths that no path can have are refused."""
+    norm, bregman = given["norm_strength"], given["bregman_strength"]
+    if not 0 < given["elimination_tol"] < 0.36787944117144233:
+        raise typer.BadParameter(
+            "must lie between 0 and 1/e = 0.3679", param_hint="'--elimination-tol'"
+        )
+    if norm == bregman == 0:
+        raise typer.BadParameter(
+            "both are 0, so nothing bounds the weights; make one positive",
+            param_hint="'--norm-strength', '--bregman-strength'",
+        )
+    return {
+        "kernel": str(given["kernel"]),
+        "bandwidth": str(given["bandwidth"]),
+        "task": str(given["task"]),
+        "norm_strength": norm,
+        "bregman_strength": bregman,
+        "elimination_tol": given["elimination_tol"],
+        "n_jobs": selector_jobs(given["jobs"], folds=given["cv"] is not None),
+    }
+
+
+def selector_jobs(jobs: int | None, folds: bool) -> int:
+    """Threads of the selector: all cores where the folds do not take them."""
+    return -1 if jobs is None or (folds and jobs != 1) else jobs
+
+
+def cv_settings(given: dict[str, Any]) -> CVSettings | None:
+    """Settings of the folds, or None without ``--cv``."""
+    if given["cv"] is None:
+        used = [n for n in ONLY_SCORED if given[n] is not None and given[n] is not False]
+        if used:
+            hint = ", ".join(f"'--{name}'" for name in used)
+            raise typer.BadParameter(
+                "has no effect without --cv; add --cv 5 or leave it out", param_hint=hint
+            )
+        return None
+    rule, budget, tolerance = resolve_rule(
+        _text(given["rule"]), given["budget"], given["tolerance"]
+    )
+    return CVSettings(
+        rule=rule,
+        budget=budget,
+        tolerance=tolerance,
+        baselines=parse_names(given["baselines"], "--baselines", BASELINES),
+        nested=given["nested"],
+        proba=given["proba"],
+        **shared_settings(given),
+    )
+
+
+def shared_settings(given: dict[str, Any]) -> dict[str, Any]:
+    """Settings that ``path`` and ``compare`` have in common."""
+    check_scoring(given["scoring"])
+    return {
+        "cv": given["cv"],
+        "predictor": _text(given["predictor"]) or "auto",
+        "scoring": given["scoring"],
+        "groups": given["groups"],
+        "sizes": parse_sizes(given["sizes"]),
+        "seed": given["seed"],
+        "jobs": given["jobs"],
+        "task": str(given["task"]),
+        "kernel": str(given["kernel"]),
+        "verbose": given["verbose"],
+    }
+
+
+def _text(value: Any) -> str | None:
+    return None if value is None else str(value)

@@ -1,0 +1,243 @@
+"""``kernelpath compare`` and ``kernelpath methods``, configuration files and completion."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import kernelpath as kp
+from cli.helpers import FOLDS, PROGRAM, assert_refused, done, run, save_csv
+from kernelpath.cli import catalogue, files
+from kernelpath.cli.command import with_empty_value
+from kernelpath.operating_point import RULES
+from kernelpath.rankings import BASELINES
+
+ROOT = kp.__path__[0]
+
+
+@pytest.fixture(scope="module")
+def compared(tmp_path_factory, table):
+    out = tmp_path_factory.mktemp("runs") / "comparison"
+    result = done("compare", table, "-t", "outcome", *FOLDS, "--methods",
+                  "f-test,lp-kta,mutual_info", "-o", out)  # fmt: skip
+    return out, result.stdout
+
+
+def test_comparison_files(compared, frame):
+    out = compared[0]
+    assert sorted(p.name for p in out.iterdir()) == sorted(files.COMPARISON_FILES)
+    found = json.loads((out / "comparison.json").read_text())
+    assert [m["name"] for m in found["methods"]] == ["f-test", "lp-kta", "mutual-info"]
+    model = kp.PathCV(
+        cv=3, n_features=[1, 2, 4], predictor="weighted_kernel", baselines=("f_test",)
+    ).fit(frame.drop(columns="outcome"), frame["outcome"].to_numpy())
+    np.testing.assert_allclose(found["methods"][1]["score"], model.scores_.mean)
+    expected = model.baseline_scores_["f_test"]
+    np.testing.assert_allclose(found["methods"][0]["score"], expected.mean)
+    assert found["methods"][1]["one_se"]["n_features"] == model.choose("one_se").n_features
+    rows = pd.read_csv(out / "comparison.csv")
+    assert list(rows.groupby("method", sort=False).size()) == [3, 3, 3]
+    page = (out / "comparison.html").read_text(encoding="utf-8")
+    assert "mutual-info" in page
+    assert json.loads((out / "run.json").read_text())["argv"][1] == "compare"
+
+
+def test_comparison_table(compared):
+    lines = [line.split() for line in compared[1].splitlines()]
+    assert lines[2] == ["features", "f-test", "lp-kta", "mutual-info"]
+    assert [line[0] for line in lines[3:6]] == ["1", "2", "4"]
+    assert lines[6][0] == "best"
+    assert lines[7][:2] == ["one", "se"]
+    assert "at" in lines[7]
+
+
+def test_comparison_without_our_own_method(tmp_path, frame):
+    town = np.where(np.arange(60) % 3, frame["outcome"], "other")
+    file = save_csv(tmp_path, frame.assign(town=town))
+    text = done("compare", file, "-t", "outcome", *FOLDS, "--methods", "f-test,mutual-info",
+                "--kernel", "auto", "--json").stdout  # fmt: skip
+    found = json.loads(text)
+    assert [m["name"] for m in found["methods"]] == ["f-test", "mutual-info"]
+    assert found["files"] == []
+
+
+@pytest.mark.parametrize(
+    ("methods", "words"),
+    [
+        ("lp-kta,gmkl", ["gmkl does not exist yet", "lp-kta", "mutual-info"]),
+        ("lp-kt", ["did you mean", "'lp-kta'"]),
+        (",", ["name some of lp-kta"]),
+    ],
+)
+def test_unknown_methods(table, methods, words):
+    result = run("compare", table, "-t", "outcome", "--methods", methods)
+    assert result.exit_code == 2
+    said = " ".join(result.stderr.replace("│", " ").split())
+    for word in ["--methods", *words]:
+        assert word in said
+
+
+def test_compare_refuses_as_path_does(tmp_path, table):
+    out = tmp_path / "new" / "cmp"
+    result = run("compare", table, "-t", "outcom", *FOLDS, "-o", out)
+    assert_refused(result, "did you mean 'outcome'")
+    assert not out.parent.exists()
+    assert_refused(run("compare", table, "-t", "outcome", "--sizes", "99"), "--sizes 99")
+
+
+def test_methods():
+    text = done("methods").stdout
+    listed = json.loads(done("methods", "--json").stdout)
+    assert [entry["name"] for entry in listed] == list(catalogue.METHODS)
+    for entry in listed:
+        assert entry["name"] in text
+        assert entry["line"][:20] in text
+
+
+def test_names_are_those_of_the_package():
+    from pathlib import Path
+
+    from kernelpath.cli.options import Predictor, Rule
+    from kernelpath.estimators._path_cv_setup import OWN_PREDICTORS
+
+    assert set(catalogue.BASELINES) == set(BASELINES)
+    assert {rule.value for rule in Rule} == set(RULES)
+    assert {p.value for p in Predictor} == {"auto", *OWN_PREDICTORS}
+    guide = Path(__file__).parents[2] / "docs" / "guide"
+    for entry in catalogue.METHODS.values():
+        assert (guide / f"{entry.guide}.md").exists()
+
+
+# -- configuration ---------------------------------------------------------------------------------
+
+
+def options_of(tmp_path, table, text, *more):
+    (tmp_path / "run.toml").write_text(text)
+    out = tmp_path / "run"
+    done("path", table, "--config", tmp_path / "run.toml", "-o", out, *more)
+    return json.loads((out / "run.json").read_text())["options"]
+
+
+def test_options_from_a_file(tmp_path, table):
+    text = 'target = "outcome"\nn_features = 2\nelimination-tol = 1e-2\n'
+    text += 'drop = ["g0", "g1"]\nquiet = true\n'
+    found = options_of(tmp_path, table, text)
+    assert (found["target"], found["n-features"], found["drop"]) == ("outcome", 2, ["g0", "g1"])
+    assert (found["elimination-tol"], found["quiet"]) == (0.01, True)
+    found = options_of(tmp_path, table, text, "-k", "3", "--drop", "g2")
+    assert (found["n-features"], found["drop"]) == (3, ["g2"])  # the command line wins
+
+
+def test_lists_and_rules_from_a_file(tmp_path, table):
+    text = 'target = "outcome"\ncv = 2\nsizes = [1, 2]\nrule = "best"\npredictor = "joint_rbf"\n'
+    found = options_of(tmp_path, table, text)
+    assert (found["cv"], found["sizes"], found["rule"]) == (2, "1,2", "best")
+    assert len(pd.read_csv(tmp_path / "run" / "scores.csv")) == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("targetx = 'y'", ["targetx", "did you mean 'target'"]),
+        ("target = ", ["is not TOML"]),
+        ("quiet = 1", ["quiet is a switch"]),
+        ("cv = true", ["cv takes a value"]),
+        ("cv = 'many'", ["--cv"]),
+        ("n-features = 2\nn_features = 3", ["twice"]),
+        ("[path]\ncv = 3", ["each key must be one of"]),
+        ("sizes = [[1]]", ["text or numbers only"]),
+        ("config = 'x'", ["each key must be one of"]),
+    ],
+)
+def test_bad_files(tmp_path, table, text, words):
+    (tmp_path / "run.toml").write_text(text)
+    result = run("path", table, "-t", "outcome", "--config", tmp_path / "run.toml")
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    said = "".join(result.stderr.replace("│", " ").split())
+    for word in words:
+        assert word.replace(" ", "") in said
+
+
+def test_missing_configuration(tmp_path, table):
+    result = run("path", table, "--config", tmp_path / "none.toml")
+    assert result.exit_code == 2
+    assert "no such file" in " ".join(result.stderr.replace("│", " ").split())
+
+
+# -- completion ------------------------------------------------------------------------------------
+
+
+def completions(line):
+    words = line.split(" ")
+    environment = os.environ | {
+        "_KERNELPATH_COMPLETE": "complete_bash",
+        "COMP_WORDS": line,
+        "COMP_CWORD": str(len(words) - 1),
+    }
+    result = subprocess.run(
+        [str(PROGRAM)], env=environment, capture_output=True, text=True, timeout=60
+    )
+    return result.stdout.split()
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("kernelpath pr", ["predict"]),
+        ("kernelpath path t.csv --rule o", ["one_se"]),
+        ("kernelpath path t.csv --predictor j", ["joint_rbf"]),
+        ("kernelpath compare t.csv --methods lp-kta,f", ["lp-kta,f-test", "lp-kta,forest"]),
+        ("kernelpath path t.csv --scoring roc", ["roc_auc"]),
+    ],
+)
+def test_completion(line, expected):
+    assert completions(line) == expected
+
+
+def test_completion_can_be_installed():
+    text = done("--help").stdout
+    assert "--install-completion" in text
+    assert "--show-completion" in text
+
+
+# -- small things ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("args", "parsed"),
+    [
+        (["--report"], ["--report="]),
+        (["--report", "-q"], ["--report=", "-q"]),
+        (["--report", "a"], ["--report", "a"]),
+        (["--report=a"], ["--report=a"]),
+        (["--", "--report"], ["--", "--report"]),
+    ],
+)
+def test_an_option_that_may_stand_alone(args, parsed):
+    assert with_empty_value(args) == parsed
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [("=a", "'=a"), ("\ta", "'\ta"), ("\ra", "'\ra"), ("a=b", "a=b"), (-1.5, -1.5), (None, None)],
+)
+def test_cells(value, written):
+    assert files.cell(value) == written
+
+
+def test_a_reader_that_goes_away_is_no_failure(table):
+    process = subprocess.Popen(
+        [str(PROGRAM), "path", str(table), "-t", "outcome"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    process.stdout.close()
+    assert process.stderr.read() == b""
+    process.stderr.close()
+    assert process.wait(60) == 0
