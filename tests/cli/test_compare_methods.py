@@ -229,15 +229,3 @@ def test_an_option_that_may_stand_alone(args, parsed):
 )
 def test_cells(value, written):
     assert files.cell(value) == written
-
-
-def test_a_reader_that_goes_away_is_no_failure(table):
-    process = subprocess.Popen(
-        [str(PROGRAM), "path", str(table), "-t", "outcome"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
-    process.stdout.close()
-    assert process.stderr.read() == b""
-    process.stderr.close()
-    assert process.wait(60) == 0

@@ -185,7 +185,7 @@ def test_a_reader_that_goes_away(table):
     process.stdout.close()
     assert process.stderr.read() == b""
     process.stderr.close()
-    process.wait(60)
+    assert process.wait(60) == 0
 
 
 def test_version():

@@ -11,6 +11,9 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC
 
 import kernelpath as kp
+from kernelpath.combine import KernelBank
+from kernelpath.inputs import as_column_table
+from kernelpath.predictors.svm import Task, fit_svm
 from path_cv.helpers import JOINT, WEIGHTED, counts, curve, path_cv, ring, three_classes
 from reference.path_cv import JointRBF, WeightedKernel, candidates_of, path_cv_scores
 
@@ -267,3 +270,16 @@ def test_whole_procedure_equals_plain_loops(names, problem):
 def test_grids_of_the_twin_are_those_of_the_package():
     for predictor in (kp.JointRBFSVM(), kp.WeightedKernelSVM()):
         assert predictor.settings(50) == candidates_of(predictor.name)
+
+
+@pytest.mark.parametrize("C", [1.0, 100.0])
+def test_single_precision_is_within_the_tolerance_of_the_solver(C):
+    X, y = PROBLEMS["two"](n=120, d=6)
+    bank = KernelBank.fit(as_column_table(X), y)
+    task = Task("classification", np.unique(y))
+    decisions = []
+    for precision in ("double", "single"):
+        (kernel,) = bank.combine(np.full((1, 6), 20.0), precision=precision)
+        head = fit_svm(kernel.train, task.codes(y), task, C=C)
+        decisions.append(head.decision(kernel.train[:, head.support]))
+    assert np.abs(decisions[0] - decisions[1]).max() <= 2e-3
