@@ -25,7 +25,6 @@ from path_examples import WEIGHTS, make_path
 from report.display_examples import (
     assert_nothing_collides,
     iris_summary,
-    mixed_summaries,
     words,
 )
 
@@ -41,22 +40,6 @@ STRANGE = [
     "<b>",
 ]
 MORE = [EntriesDisplay, CertificateDisplay, StabilityDisplay, ViewsDisplay, RedundancyDisplay]
-
-
-@pytest.fixture(autouse=True)
-def close_figures():
-    yield
-    pyplot.close("all")
-
-
-@pytest.fixture(scope="module")
-def iris():
-    return iris_summary()
-
-
-@pytest.fixture(scope="module")
-def mixed():
-    return mixed_summaries()
 
 
 def renamed(summary, names):

@@ -7,7 +7,6 @@ import copy
 import matplotlib as mpl
 import numpy as np
 import pytest
-from matplotlib import pyplot
 
 from kernelpath.report import canvas
 from kernelpath.report.certificates_display import ROUNDING, CertificateDisplay
@@ -19,29 +18,11 @@ from kernelpath.report.views_display import ViewsDisplay, _few_ticks
 from path_examples import WEIGHTS, from_masks, make_path
 from report.display_examples import (
     assert_nothing_collides,
-    iris_summary,
-    mixed_summaries,
     words,
 )
 
 mpl.use("Agg")
 COMES_AND_GOES = [[1, 0, 0, 0], [0, 1, 1, 0], [1, 0, 1, 1]]
-
-
-@pytest.fixture(autouse=True)
-def close_figures():
-    yield
-    pyplot.close("all")
-
-
-@pytest.fixture(scope="module")
-def iris():
-    return iris_summary()
-
-
-@pytest.fixture(scope="module")
-def mixed():
-    return mixed_summaries()
 
 
 # -- entries ---------------------------------------------------------------------------------------

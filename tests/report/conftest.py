@@ -1,0 +1,24 @@
+"""Summaries to draw, and figures closed after each test."""
+
+from __future__ import annotations
+
+import pytest
+from matplotlib import pyplot
+
+from report.display_examples import iris_summary, mixed_summaries
+
+
+@pytest.fixture(autouse=True)
+def close_figures():
+    yield
+    pyplot.close("all")
+
+
+@pytest.fixture(scope="module")
+def iris():
+    return iris_summary()
+
+
+@pytest.fixture(scope="module")
+def mixed():
+    return mixed_summaries()
