@@ -22,7 +22,7 @@ GROUPS = {
     "Pictures and pages": (
         "AccuracyDisplay", "SizeDisplay", "WeightsDisplay", "EntriesDisplay", "StabilityDisplay",
         "ViewsDisplay", "RedundancyDisplay", "CertificateDisplay", "report_figures", "render_html",
-        "save_html",
+        "save_html", "show_progress",
     ),
     "Errors": ("KernelPathError", "DataError", "PathFileError"),
 }  # fmt: skip

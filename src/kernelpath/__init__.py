@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from kernelpath.path_file import load_path
     from kernelpath.predictors.joint_rbf import JointRBFSVM
     from kernelpath.predictors.weighted_kernel import WeightedKernelSVM
+    from kernelpath.progress import show_progress
     from kernelpath.regularizers import GeneralizedKL, SquaredEuclidean
     from kernelpath.report.accuracy import AccuracyDisplay
     from kernelpath.report.certificates_display import CertificateDisplay
@@ -79,6 +80,7 @@ _HOME = {
     "report_figures": "kernelpath.report.report_figures",
     "render_html": "kernelpath.report.html",
     "save_html": "kernelpath.report.html",
+    "show_progress": "kernelpath.progress",
     "GeneralizedKL": "kernelpath.regularizers",
     "SquaredEuclidean": "kernelpath.regularizers",
 }
@@ -124,6 +126,7 @@ __all__ = [
     "render_html",
     "report_figures",
     "save_html",
+    "show_progress",
 ]
 
 

@@ -147,10 +147,12 @@ def trace(
     fit_params: dict[str, Any] | None = None,
     *,
     report: bool = False,
+    names: Any = None,
 ) -> Traced:
     """Fit a clone of the selector and read what it chose at every size.
 
-    With ``report`` the selector may warn of constant columns.
+    With ``report`` the selector may warn of constant columns; ``names`` are those of the columns of
+    an array, for selectors that can use them.
 
     Examples
     --------
@@ -170,6 +172,8 @@ def trace(
         if not hasattr(selector, "fit"):
             return _ranked(selector(X, y), n_columns, describe(selector))
         fitted = clone(selector)
+        if hasattr(fitted, "_column_names"):
+            fitted._column_names = names
         params = dict(fit_params or {})
         argument = weight_argument(fitted)
         if sample_weight is not None and argument is not None:

@@ -129,7 +129,7 @@ def test_baselines_and_nested(tmp_path, table):
 def test_groups_stay_together_and_are_no_feature(tmp_path, frame, monkeypatch):
     file = save_csv(tmp_path, frame.assign(patient=np.repeat([f"p{i}" for i in range(20)], 3)))
     seen = {}
-    fit = cv_module.NamedPathCV.fit
+    fit = cv_module.PathCV.fit
 
     def watch(self, X, y, groups=None):
         seen["groups"] = groups
@@ -137,7 +137,7 @@ def test_groups_stay_together_and_are_no_feature(tmp_path, frame, monkeypatch):
         seen["splits"] = model._setup.splits
         return model
 
-    monkeypatch.setattr(cv_module.NamedPathCV, "fit", watch)
+    monkeypatch.setattr(cv_module.PathCV, "fit", watch)
     found = json.loads(
         done("path", file, "-t", "outcome", "--groups", "patient", *FOLDS, "--json").stdout
     )

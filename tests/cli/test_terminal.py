@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import io
 import json
 import os
 import re
@@ -12,7 +11,6 @@ import subprocess
 import numpy as np
 import pytest
 import typer
-from rich.console import Console
 
 from cli.helpers import FILES, PROGRAM, assert_refused, done, run, run_program, save_csv
 from kernelpath import __version__
@@ -125,19 +123,6 @@ def test_safe(text, shown):
 def test_in_option_words():
     said = console.in_option_words("use kernel=\"auto\", task='regression' or norm_strength=0.5.")
     assert said == "use --kernel auto, --task regression or --norm-strength 0.5."
-
-
-def test_markup_in_the_name_of_the_file_on_a_terminal(monkeypatch):
-    screen = io.StringIO()
-    terminal = Console(file=screen, force_terminal=True, width=90)
-    monkeypatch.setattr(console, "Console", lambda **options: terminal)
-    with console.progress_bar(True) as begin:
-        begin("reading [/red]\x1b[2J.csv")
-        begin("alignments")(3, 7)
-    shown = screen.getvalue()
-    assert "[/red]" in shown
-    assert "\x1b[2J" not in shown
-    assert "3/7" in shown
 
 
 def test_progress_is_silent_off_a_terminal(table):

@@ -23,6 +23,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import kernelpath as kp
+from kernelpath.progress import passed_on
 from path_cv.helpers import JOINT, WEIGHTED, curve, path_cv, ring, same_scores, three_classes
 
 X, Y = ring()
@@ -269,8 +270,8 @@ def test_auto_says_what_it_took():
 def test_plan_and_progress(capsys):
     seen = []
     model = path_cv(predictor="joint_rbf", inner_cv=2, verbose=1, baselines=("f_test",))
-    model._progress = lambda done, total: seen.append((done, total))
-    model.fit(X, Y)
+    with passed_on("cross-validation", lambda done, total: seen.append((done, total))):
+        model.fit(X, Y)
     plan = model.plan_
     assert (plan.n_folds, plan.n_sizes, plan.n_candidates, plan.n_paths) == (2, 2, 9, 2)
     assert plan.n_fits == 2 * 2 * 2

@@ -16,6 +16,7 @@ from kernelpath.alignment.sources import DenseColumns, SparseColumns
 from kernelpath.errors import DataError
 from kernelpath.inputs import ColumnTable, as_column_table
 from kernelpath.kernels.feature import RBF, Delta, FeatureKernel, resolve_kernel
+from kernelpath.progress import begin, progress_bar
 from kernelpath.targets import Target, check_sample_weight, encode_target
 
 METHODS = ("auto", "exact", "fast")
@@ -68,7 +69,7 @@ def alignments(
         Weights of the rows; whole numbers mean repeated rows.
     task : {"auto", "classification", "regression"}
     progress : callable, optional
-        Called with (features done, features in all).
+        Called with (features done, features in all), instead of a progress bar.
 
     Returns
     -------
@@ -97,19 +98,20 @@ def alignments(
     1
     """
     table = as_column_table(X)
-    result, _ = align_table(
-        table,
-        y,
-        kernel=kernel,
-        bandwidth=bandwidth,
-        gamma=gamma,
-        method=method,
-        tol=tol,
-        n_jobs=n_jobs,
-        sample_weight=sample_weight,
-        task=task,
-        progress=progress,
-    )
+    with progress_bar():
+        result, _ = align_table(
+            table,
+            y,
+            kernel=kernel,
+            bandwidth=bandwidth,
+            gamma=gamma,
+            method=method,
+            tol=tol,
+            n_jobs=n_jobs,
+            sample_weight=sample_weight,
+            task=task,
+            progress=progress or begin("alignments"),
+        )
     return result.values
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kernelpath.cli.catalogue import METHODS
-from kernelpath.cli.console import friendly_errors, progress_bar, say_notes
+from kernelpath.cli.console import friendly_errors, say_notes
 from kernelpath.cli.files import COMPARISON_FILES, write_together
 from kernelpath.cli.options import (
     ConfigOption,
@@ -35,6 +35,7 @@ from kernelpath.cli.options import (
 from kernelpath.cli.output import Output, check_voice, print_json, say_files
 from kernelpath.cli.resume import resuming
 from kernelpath.cli.settings import CVSettings, shared_settings
+from kernelpath.progress import begin
 
 if TYPE_CHECKING:
     from kernelpath.cli.comparison import Comparison
@@ -92,10 +93,10 @@ def _run(
     from kernelpath.cli.record import Record
     from kernelpath.tables import read_table
 
-    with resuming(output.out) as memory, progress_bar(output.bar) as begin:
+    with resuming(output.out) as memory, output.progress():
         begin(f"reading {data.name}")
         table = read_table(data, **read)
-        found = compare(wanted, table, settings, memory, begin)
+        found = compare(wanted, table, settings, memory)
         begin("writing")
         written = _write(found, Record.of(context, data.name, table.target_name), output)
     _tell(found, written, output)

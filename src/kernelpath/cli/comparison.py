@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from kernelpath.cli.cv import Begin, NamedPathCV, fit_cv, save_score_picture, write_scores
+from kernelpath.cli.cv import fit_cv, save_score_picture, write_scores
 from kernelpath.cli.files import write_json
 from kernelpath.cli.record import Record, write_page, write_record
 from kernelpath.cli.settings import CVSettings, selector_jobs
 from kernelpath.encoding import TableEncoder
 from kernelpath.estimators.lp_kta import LpKTASelector
+from kernelpath.estimators.path_cv import PathCV
 from kernelpath.rankings import Baseline
 from kernelpath.tables import Table
 from kernelpath.targets import infer_task
@@ -54,7 +55,7 @@ def mutual_info(X: Any, y: Any, task: str, seed: int) -> np.ndarray:
 class Comparison:
     """Scores of all methods; the model is that of the first."""
 
-    model: NamedPathCV
+    model: PathCV
     scores: dict[str, Any]
     seconds: float
     notes: list[str]
@@ -104,7 +105,7 @@ def _number(value: Any) -> float | None:
 
 
 def compare(
-    wanted: list[str], table: Table, settings: CVSettings, memory: Path | None, begin: Begin
+    wanted: list[str], table: Table, settings: CVSettings, memory: Path | None
 ) -> Comparison:
     """Score the methods, the first as the path itself and the others as its baselines."""
     start = time.perf_counter()
@@ -116,7 +117,7 @@ def compare(
         name: OWN_NAMES[name] if name in OWN_NAMES else _selector(name, task, settings)
         for name in order[1:]
     }
-    model, notes = fit_cv(first, others, table, settings, memory, begin)
+    model, notes = fit_cv(first, others, table, settings, memory)
     scores = {order[0]: model.scores_} | model.baseline_scores_
     asked = {name: scores[name] for name in wanted}
     return Comparison(model, asked, time.perf_counter() - start, notes)

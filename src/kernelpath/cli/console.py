@@ -1,17 +1,16 @@
-"""What the terminal shows: progress and one-line errors, all of it safe to print."""
+"""What the terminal shows: results and one-line errors, all of it safe to print."""
 
 from __future__ import annotations
 
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import NoReturn
 
 import typer
 from rich.console import Console
-from rich.markup import escape
 
 from kernelpath.errors import KernelPathError
 
@@ -88,36 +87,6 @@ def say_notes(notes: list[str]) -> None:
     """Print notes beside the results."""
     for note in notes:
         typer.echo(f"note: {safe(note, 400)}", err=True)
-
-
-@contextmanager
-def progress_bar(enabled: bool) -> Iterator[Callable[[str], Callable[[int, int], None]]]:
-    """Give a function that starts a stage and returns its callback; silent off a terminal."""
-    console = Console(stderr=True)
-    if not (enabled and console.is_terminal):
-        yield lambda stage: lambda done, total: None
-        return
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
-
-    columns = ("{task.description}", BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True) as bar:
-
-        def begin(stage: str) -> Callable[[int, int], None]:
-            for earlier in bar.task_ids:
-                bar.update(earlier, visible=False)
-            task = bar.add_task(escape(safe(stage)), total=None)
-            started = False
-
-            def update(done: int, total: int) -> None:
-                nonlocal started
-                if not started:  # what an earlier run did says nothing about the speed of this one
-                    bar.reset(task, total=total, completed=done)
-                    started = True
-                bar.update(task, completed=done, total=total)
-
-            return update
-
-        yield begin
 
 
 class OutputConsole(Console):

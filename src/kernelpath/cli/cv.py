@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -23,30 +22,14 @@ from kernelpath.cli.run import (
 from kernelpath.cli.settings import CVSettings
 from kernelpath.errors import DataError, not_one_of
 from kernelpath.estimators.path_cv import PathCV
-from kernelpath.path import FeaturePath
 from kernelpath.tables import Table
-
-Begin = Callable[[str], Callable[[int, int], None]]
-
-
-class NamedPathCV(PathCV):
-    """PathCV that knows the names of the columns of a matrix."""
-
-    _names: list[str] | None = None
-    _progress: Callable[[int, int], None] | None = None
-
-    def _reset(self, setup: Any) -> None:
-        if self._names is not None:
-            # A matrix has no names of its own; the path is the place where all others look.
-            setup.path = FeaturePath(**(setup.path._arguments() | {"feature_names": self._names}))
-        super()._reset(setup)
 
 
 @dataclass(frozen=True)
 class CVRun:
     """What a cross-validation found."""
 
-    model: NamedPathCV
+    model: PathCV
     summary: dict[str, Any]
     size: int  # number of features of selected.csv
     seconds: float
@@ -142,40 +125,22 @@ def fit_cv(
     table: Table,
     settings: CVSettings,
     memory: Path | None,
-    begin: Begin,
-) -> tuple[NamedPathCV, list[str]]:
+) -> tuple[PathCV, list[str]]:
     """Fit PathCV to a table; return it with notes."""
     table, groups = split_groups(table, settings.groups)
     check_sizes(table, settings.sizes)
     check_text(table, getattr(selector, "kernel", settings.kernel))
-    model = NamedPathCV(
+    model = PathCV(
         selector,
         baselines=baselines,
         memory=None if memory is None else str(memory),
         **settings.arguments(),
     )
     if not hasattr(table.X, "columns"):
-        model._names = table.feature_names
-    model._progress = _stages(begin, settings.nested)
+        model._column_names = np.asarray(table.feature_names, dtype=object)
     with collected_warnings() as notes, naming_bad_columns(table):
         model.fit(table.X, table.y, groups=groups)
     return model, [*table.notes, *notes, *category_notes(table)]
-
-
-def _stages(begin: Begin, nested: bool) -> Callable[[int, int], None]:
-    """Progress of the folds, then the name of what follows them."""
-    update = begin("cross-validation")
-    last = "outer loop" if nested else "fitting on all rows"
-    ended = False
-
-    def tell(done: int, total: int) -> None:
-        nonlocal ended
-        update(done, total)
-        if done >= total and not ended:
-            ended = True
-            begin(last)
-
-    return tell
 
 
 def run_cv(
@@ -184,7 +149,6 @@ def run_cv(
     settings: CVSettings,
     size: int | None,
     memory: Path | None,
-    begin: Begin,
 ) -> CVRun:
     """Score the path of a table and choose a point."""
     from kernelpath.report.summary import summarize_cv
@@ -192,7 +156,7 @@ def run_cv(
     start = time.perf_counter()
     if size is not None and size > (most := len(table.feature_names)):
         raise DataError(f"--n-features {size} is too many: the table has {most:,} columns")
-    model, notes = fit_cv(selector, settings.baselines, table, settings, memory, begin)
+    model, notes = fit_cv(selector, settings.baselines, table, settings, memory)
     check_size(model.path_, size)
     chosen = size or int(model.operating_point_.n_features)
     for k in {chosen, int(model.choose("best").n_features)}:

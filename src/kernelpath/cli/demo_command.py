@@ -7,11 +7,12 @@ from typing import Annotated
 
 import typer
 
-from kernelpath.cli.console import friendly_errors, progress_bar
+from kernelpath.cli.console import friendly_errors
 from kernelpath.cli.files import output_folder
 from kernelpath.cli.options import JobsOption, JsonOption, OutOption, SeedOption
 from kernelpath.cli.output import Output
 from kernelpath.cli.path_command import tell_path, write_path
+from kernelpath.progress import begin
 
 
 def demo_command(
@@ -50,14 +51,12 @@ def _run_demo(
 
     output = Output(out, as_json=as_json)
     with output_folder(out):
-        with progress_bar(output.bar) as begin:
+        with output.progress():
             begin("simulating")
             problem = make_wide(rows, features, random_state=seed)
             count = len(problem.relevant)
             selector = LpKTASelector(n_features_to_select=count, n_jobs=jobs or -1)
-            run = run_selector(
-                selector, problem.X, problem.y, problem.feature_names, begin("alignments")
-            )
+            run = run_selector(selector, problem.X, problem.y, problem.feature_names)
             begin("writing")
             record = Record.of(context, "simulated table", "y")
             written = write_path(run, record, problem.X, problem.y, output)

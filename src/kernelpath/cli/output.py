@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import typer
 
 from kernelpath.cli.console import safe
+from kernelpath.progress import no_progress, progress_bar
 
 
 @dataclass(frozen=True)
@@ -22,10 +24,11 @@ class Output:
     quiet: bool = False
     verbose: bool = False
 
-    @property
-    def bar(self) -> bool:
-        """Whether a progress bar is welcome."""
-        return not (self.quiet or self.as_json or self.verbose)
+    def progress(self) -> AbstractContextManager[None]:
+        """A progress bar for what is done inside, where one is welcome."""
+        if self.quiet or self.as_json or self.verbose:
+            return no_progress()
+        return progress_bar(patience=0)
 
 
 def check_voice(given: dict[str, Any]) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from kernelpath.cli.console import friendly_errors, progress_bar, say_notes
+from kernelpath.cli.console import friendly_errors, say_notes
 from kernelpath.cli.files import RUN_FILES, output_folder, write_together
 from kernelpath.cli.options import (
     Bandwidth,
@@ -48,6 +48,7 @@ from kernelpath.cli.options import (
 from kernelpath.cli.output import Output, check_voice, print_json, say_files
 from kernelpath.cli.resume import resuming
 from kernelpath.cli.settings import CVSettings, cv_settings, selector_settings
+from kernelpath.progress import begin
 
 if TYPE_CHECKING:
     from kernelpath.cli.cv import CVRun
@@ -131,11 +132,11 @@ def _run_path(
     from kernelpath.tables import read_table
 
     with output_folder(output.out):
-        with progress_bar(output.bar) as begin:
+        with output.progress():
             begin(f"reading {data.name}")
             table = read_table(data, **read)
             traced = LpKTASelector(n_features_to_select=n_features, **selector)
-            run = run_table(traced, table, begin("alignments"))
+            run = run_table(traced, table)
             record = Record.of(context, data.name, table.target_name)
             begin("writing")
             done = write_path(run, record, table.X, table.y, output)
@@ -208,11 +209,11 @@ def _run_scored(
     from kernelpath.estimators.lp_kta import LpKTASelector
     from kernelpath.tables import read_table
 
-    with resuming(output.out) as memory, progress_bar(output.bar) as begin:
+    with resuming(output.out) as memory, output.progress():
         begin(f"reading {data.name}")
         table = read_table(data, **read)
         traced = LpKTASelector(**selector)
-        run = run_cv(traced, table, settings, n_features, memory, begin)
+        run = run_cv(traced, table, settings, n_features, memory)
         record = Record.of(context, data.name, table.target_name)
         begin("writing")
         written = write_scored(run, record, output)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,8 +22,6 @@ from kernelpath.errors import DataError
 from kernelpath.estimators.lp_kta import LpKTASelector
 from kernelpath.path import FeaturePath, PathPoint
 from kernelpath.tables import Table
-
-Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
@@ -65,15 +63,12 @@ class Run:
 # -- fitting ---------------------------------------------------------------------------------------
 
 
-def run_selector(
-    selector: LpKTASelector, X: Any, y: Any, names: list[str] | None, progress: Progress
-) -> Run:
+def run_selector(selector: LpKTASelector, X: Any, y: Any, names: list[str] | None) -> Run:
     """Fit, collecting warnings as notes."""
     start = time.perf_counter()
     size = selector.n_features_to_select
     # Chosen after the fit, from the path: only then is it known how many features are usable.
     selector.set_params(n_features_to_select=None)
-    selector._progress = progress
     if names is not None and not hasattr(X, "columns"):
         selector._column_names = np.asarray(names, dtype=object)
     with collected_warnings() as notes:
@@ -88,11 +83,11 @@ def run_selector(
     return Run(path, point, selector, time.perf_counter() - start, notes)
 
 
-def run_table(selector: LpKTASelector, table: Table, progress: Progress) -> Run:
+def run_table(selector: LpKTASelector, table: Table) -> Run:
     """Fit to a table from a file; what is wrong with it is said in words of the command line."""
     check_text(table, selector.kernel)
     with naming_bad_columns(table):
-        run = run_selector(selector, table.X, table.y, table.feature_names, progress)
+        run = run_selector(selector, table.X, table.y, table.feature_names)
     run.notes[:0] = list(table.notes)
     run.notes.extend(category_notes(table))
     return run

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numbers
 import warnings
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -23,11 +22,9 @@ from kernelpath.provenance import fingerprint, versions
 class PathSelector(NotebookCard, SelectorMixin, BaseEstimator):
     """Base of the selectors: ``fit`` leaves ``path_``, ``support_`` and ``weights_``.
 
-    ``_progress`` and ``_column_names`` are set by the command line: a callback for the progress
-    bar, and names for the columns of an array.
+    ``_column_names`` is set by the command line: names for the columns of an array.
     """
 
-    _progress: Callable[[int, int], None] | None = None
     _column_names: NDArray | None = None
 
     def _get_support_mask(self) -> NDArray[np.bool_]:

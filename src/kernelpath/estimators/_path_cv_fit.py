@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,11 +17,13 @@ from kernelpath.evaluation.checkpoint import FoldStore, fold_key
 from kernelpath.evaluation.folds import FoldResult
 from kernelpath.evaluation.progress import Meter
 from kernelpath.evaluation.run import collect, run_folds
+from kernelpath.evaluation.study import Study
 from kernelpath.evaluation.tuning import Choice, tune
 from kernelpath.nested import NestedScore
 from kernelpath.operating_point import OperatingPoint
 from kernelpath.path import FeaturePath
 from kernelpath.predictors.models import KernelModel, constant_model
+from kernelpath.progress import Update, begin, no_progress, passed_on, progress_bar
 from kernelpath.provenance import fingerprint
 from kernelpath.rankings import RANKED
 from kernelpath.scoring import PathScores
@@ -41,17 +44,23 @@ class FullPoint(NamedTuple):
     names: tuple[str, ...]
 
 
+def visible(model: PathCV) -> AbstractContextManager[None]:
+    """A progress bar for what is done inside, unless lines are written instead."""
+    return nullcontext() if model.verbose else progress_bar()
+
+
 # -- run -------------------------------------------------------------------------------------------
 
 
 def run(model: PathCV, setup: Setup, store: FoldStore) -> dict[str, list[FoldResult]]:
     """Folds of the path, under the name "", and of the baselines."""
     results = {}
-    for name, study in {"": setup.study, **setup.baselines}.items():
-        results[name] = run_folds(
-            study, setup.splits, setup.fingerprint, store, setup.meter,
-            n_jobs=model.n_jobs, label=f"{name}, " if name else "",
-        )  # fmt: skip
+    with no_progress():  # of single steps: the meter counts them all
+        for name, study in {"": setup.study, **setup.baselines}.items():
+            results[name] = run_folds(
+                study, setup.splits, setup.fingerprint, store, setup.meter,
+                n_jobs=model.n_jobs, label=f"{name}, " if name else "",
+            )  # fmt: skip
     return results
 
 
@@ -105,7 +114,10 @@ def fit_at(model: PathCV, k: int) -> None:
         )
     setup = unchanged(model._setup)
     setup.meter.say(f"PathCV: fitting {k:,} features on all {setup.study.rows.n_rows:,} rows")
-    model._models[k], model._choices[k] = model_at(setup, k)
+    with visible(model):
+        begin("fitting on all rows")
+        with no_progress():
+            model._models[k], model._choices[k] = model_at(setup, k)
 
 
 def unchanged(setup: Setup) -> Setup:
@@ -214,35 +226,50 @@ def baseline_scores(model: PathCV, wanted: Any) -> dict[str, PathScores]:
         setup = unchanged(model._setup)
         some = {name: names[name] for name in missing} if isinstance(names, dict) else missing
         for name, study in baseline_studies(setup.study, some).items():
-            plan = make_plan(study, setup.splits, 1)
-            folds = run_folds(
-                study, setup.splits, setup.fingerprint, FoldStore(model.memory),
-                Meter(plan.total, model.verbose), n_jobs=model.n_jobs, label=f"{name}, ",
-            )  # fmt: skip
+            folds = _baseline_folds(model, setup, name, study)
             known[name] = collect(study, folds, setup.scoring, model.n_features_in_)
         model.baseline_scores_ = known
     return {str(name): known[str(name)] for name in names}
+
+
+def _baseline_folds(model: PathCV, setup: Setup, name: str, study: Study) -> list[FoldResult]:
+    total = make_plan(study, setup.splits, 1).total
+    with visible(model):
+        meter = Meter(total, model.verbose, begin(name))
+        with no_progress():
+            return run_folds(
+                study, setup.splits, setup.fingerprint, FoldStore(model.memory), meter,
+                n_jobs=model.n_jobs, label=f"{name}, ",
+            )  # fmt: skip
 
 
 def nested_score(model: PathCV, setup: Setup, store: FoldStore) -> NestedScore:
     """Run the whole procedure on the training rows of every fold, and score on its test rows."""
     study = setup.study
     scores, sizes = [], []
-    outer = Meter(len(setup.splits), model.verbose)
+    n_folds = len(setup.splits)
+    outer, update = Meter(n_folds, model.verbose), begin("outer loop")
     for number, (train, test) in enumerate(setup.splits):
         left = outer.left(time.monotonic()) if number else ""
-        setup.meter.say(f"PathCV: outer loop, fold {number + 1} of {len(setup.splits)}{left}")
+        setup.meter.say(f"PathCV: outer loop, fold {number + 1} of {n_folds}{left}")
         inner = clone(model).set_params(
             nested=False, baselines=(), verbose=0, task=study.task.kind, selector=study.selector
         )
         params = {name: _rows_of(value, train) for name, value in _shared(setup).items()}
         part = study.rows.take(train)
-        inner.fit(part.X, study.y[train], **params)
+        share = _counted_from(update, number, n_folds)
+        with passed_on("cross-validation", share):
+            inner.fit(part.X, study.y[train], **params)
         held_out = study.rows.take(test)
         scores.append(study.score(inner, test, held_out.X))
         sizes.append(inner.operating_point_.n_features)
         outer.done += 1
     return NestedScore(scores, sizes, scoring=setup.scoring)
+
+
+def _counted_from(update: Update, number: int, n_folds: int) -> Update:
+    """Work within one fold as a share of all of them."""
+    return lambda done, total: update(number + done / total, n_folds)
 
 
 def _shared(setup: Setup) -> dict[str, Any]:

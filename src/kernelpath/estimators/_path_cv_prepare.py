@@ -29,6 +29,7 @@ from kernelpath.path import FeaturePath
 from kernelpath.predictors.base import LARGE_ROWS, Rows, TrainingPart
 from kernelpath.predictors.models import check_response
 from kernelpath.predictors.svm import Task
+from kernelpath.progress import begin
 from kernelpath.provenance import fingerprint
 from kernelpath.rankings import BASELINES, Baseline, check_selector, describe
 from kernelpath.targets import as_vector, check_sample_weight
@@ -80,7 +81,7 @@ def prepare(
     study = replace(study, sizes=sizes)
     baselines = baseline_studies(study, model.baselines)
     plan = replace(make_plan(study, splits, 1 + len(baselines)), nested=bool(model.nested))
-    meter = Meter(plan.total, model.verbose, callback=getattr(model, "_progress", None))
+    meter = Meter(plan.total, model.verbose, callback=begin("cross-validation"))
     meter.say(str(plan))
     names = rows.table.names
     if names is None and getattr(model, "feature_names_in_", None) is not None:

@@ -24,7 +24,8 @@ def check_training_rows(estimator: Any, X: Any) -> tuple[TableEncoder, Rows]:
         ensure_min_samples=2,
     )  # fmt: skip
     encoder, table = TableEncoder.fit(values)
-    return encoder, Rows(table.values, table)
+    names = getattr(estimator, "_column_names", None)  # set by the command line
+    return encoder, Rows(table.values, ColumnTable(table.values, names, table.categorical))
 
 
 def check_new_rows(estimator: Any, X: Any) -> Rows:

@@ -19,6 +19,7 @@ from kernelpath.estimators._base import PathSelector, report_constant
 from kernelpath.inputs import ColumnTable
 from kernelpath.kernels import FeatureKernel
 from kernelpath.path import FeaturePath, PathPoint
+from kernelpath.progress import begin, progress_bar
 from kernelpath.regularizers import Divergence, resolve_divergence
 from kernelpath.tracers.lp_kta_path import SOLVERS, grid, trace_path
 from kernelpath.tracers.p_norm import INVERSE_E, PNormProblem
@@ -173,7 +174,8 @@ class LpKTASelector(PathSelector):
         """
         self._check_settings()
         table, y = self._check_table(X, y)
-        result, target = self._align(table, y, sample_weight, self._progress)
+        with progress_bar():
+            result, target = self._align(table, y, sample_weight, begin("alignments"))
         report_constant(table, result.constant)
         problem = self._problem(table, y, sample_weight, result.values, ~result.constant)
         self.alignments_ = result.values

@@ -66,8 +66,9 @@ class PathCV(NotebookCard, SelectorMixin, BaseEstimator):
     n_jobs : int, optional
         Folds at the same time (joblib).
     verbose : int
-        0 silent; 1 the amount of work before it starts, then progress with time left every ten
-        seconds; 2 every second.
+        0: a progress bar on a terminal or in a notebook (see :func:`kernelpath.show_progress`),
+        else silent; 1: lines instead, with the amount of work before it starts and the time left
+        every ten seconds; 2: every second.
     random_state : int, RandomState or None
         Shuffling of folds, inner folds and forests.  None means 0: two runs agree, as far as
         selector and predictor themselves are seeded.
@@ -201,20 +202,21 @@ class PathCV(NotebookCard, SelectorMixin, BaseEstimator):
 
         Notes
         -----
-        After an interrupt the finished folds are in ``scores_``, and calling ``fit`` again with
-        the same data goes on from there (from the folder ``memory`` even in a new process).
+        After an interrupt ``scores_`` holds the finished folds, and ``fit`` with the same data
+        goes on from there (from the folder ``memory`` even in a new process).
         """
-        setup = fitting.prepare(self, X, y, groups, sample_weight, params)
-        self._reset(setup)
-        kept = getattr(self, "_interrupted", None)
-        store = kept if kept is not None and self.memory is None else FoldStore(self.memory)
-        self._interrupted = store  # until all is done: whatever goes wrong, fit goes on from here
-        try:
-            self._work(setup, store)
-        except KeyboardInterrupt as interrupt:
-            self._keep_finished(setup, store)
-            interrupt.add_note(fitting.interrupted_note(setup, store))
-            raise
+        with fitting.visible(self):
+            setup = fitting.prepare(self, X, y, groups, sample_weight, params)
+            self._reset(setup)
+            kept = getattr(self, "_interrupted", None)
+            store = kept if kept is not None and self.memory is None else FoldStore(self.memory)
+            self._interrupted = store  # until all is done: after any failure fit goes on from here
+            try:
+                self._work(setup, store)
+            except KeyboardInterrupt as interrupt:
+                self._keep_finished(setup, store)
+                interrupt.add_note(fitting.interrupted_note(setup, store))
+                raise
         self.__dict__.pop("_interrupted", None)
         return self
 
@@ -343,10 +345,9 @@ class PathCV(NotebookCard, SelectorMixin, BaseEstimator):
 
         check_is_fitted(self, "scores_")
         drawn = fitting.baseline_scores(self, baselines)
-        point = getattr(self, "operating_point_", None)
         return AccuracyDisplay.from_scores(
             self.scores_,
-            chosen=None if point is None else point.n_features,
+            chosen=getattr(getattr(self, "operating_point_", None), "n_features", None),
             baselines=drawn,
             n_columns=self.n_features_in_,
             label=self.path_.method,

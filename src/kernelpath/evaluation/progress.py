@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
+
+from kernelpath.progress import Update, time_words
 
 BASIS = 0.02  # share of the models before the time left is stated
 
@@ -87,8 +88,8 @@ class Meter:
         self,
         total: int,
         verbose: int = 0,
+        callback: Update | None = None,
         stream: Any = None,
-        callback: Callable[[int, int], None] | None = None,
     ) -> None:
         self.total, self.done = total, 0
         self.verbose, self.callback = verbose, callback
@@ -131,8 +132,4 @@ class Meter:
         if fitted < min(BASIS * (self.total - self._skipped), self.total - self.done):
             return ""  # the first models compile code and say little about the rest
         seconds = (now - self._start) / max(fitted, 1) * (self.total - self.done)
-        if seconds < 90:
-            return f", {seconds:.0f} s left"
-        if seconds < 5400:
-            return f", {seconds / 60:.0f} min left"
-        return f", {seconds / 3600:.1f} h left"
+        return f", {time_words(seconds)} left"

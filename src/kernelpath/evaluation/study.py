@@ -67,7 +67,7 @@ class Study:
         X = taken.table.values if self.numbers_only else taken.X
         offered = None if self.routed else weight
         params = self._metadata("selector", rows)
-        traced = trace(self.selector, X, y, offered, params, report=report)
+        traced = trace(self.selector, X, y, offered, params, report=report, names=taken.table.names)
         return TrainingPart(
             taken, y, self._scored_task(), traced, weight, self.memory_limit,
             fit_params=self._metadata("predictor", rows), routed=self.routed, quick=quick,

@@ -1,0 +1,257 @@
+"""Progress of long work: a bar with the time left, on a terminal or in a notebook only.
+
+Whoever starts long work opens a bar with `progress_bar`; whoever does it names its steps with
+`begin` and counts.  Bars inside a bar are one bar: the outermost is shown.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from html import escape
+from typing import Any
+
+PATIENCE = 2.0  # seconds of work before a bar appears
+PAUSE = 0.2  # seconds between two pictures of a bar in a notebook
+
+Update = Callable[[float, float], None]
+
+
+class Silent:
+    """A bar that shows nothing."""
+
+    def begin(self, stage: str) -> Update:
+        """Name the next step; the result is called with what is done and how much there is."""
+        return _ignore
+
+    def close(self) -> None:
+        """Take the bar away."""
+
+
+class Relay(Silent):
+    """A bar that passes the counts of one step on, and nothing else."""
+
+    def __init__(self, stage: str, update: Update) -> None:
+        self._stage, self._update = stage, update
+
+    def begin(self, stage: str) -> Update:
+        """Give the function that counts, if this is the step to be passed on."""
+        return self._update if stage == self._stage else _ignore
+
+
+class _Visible(Silent):
+    """A bar that appears once the work has taken a while."""
+
+    def __init__(self, patience: float) -> None:
+        self._appears = time.monotonic() + patience
+        self._stage, self._done, self._total = "", 0.0, 0.0
+        self._started = self._before = 0.0
+
+    def begin(self, stage: str) -> Update:
+        self._stage, self._done, self._total = stage, 0.0, 0.0
+        self._started, self._before = time.monotonic(), -1.0
+        self._picture()
+
+        def update(done: float, total: float) -> None:
+            if self._stage != stage:
+                return
+            if self._before < 0:  # what an earlier run did says nothing about the speed of this one
+                self._before = done
+            self._done, self._total = done, total
+            self._picture()
+
+        return update
+
+    def _picture(self) -> None:
+        if time.monotonic() >= self._appears:
+            self._draw()
+
+    def _draw(self) -> None:
+        raise NotImplementedError
+
+    def _words(self) -> str:
+        """Step, count and time left."""
+        if not self._total:
+            return self._stage
+        counted = f"{self._stage}: {int(self._done):,} of {int(self._total):,}"
+        fresh = self._done - max(self._before, 0.0)
+        if fresh <= 0:
+            return counted
+        speed = fresh / max(time.monotonic() - self._started, 1e-9)
+        return f"{counted}, {time_words((self._total - self._done) / speed)} left"
+
+
+class TerminalBar(_Visible):
+    """A bar on the standard error, gone when the work is done."""
+
+    def __init__(self, console: Any, patience: float) -> None:
+        super().__init__(patience)
+        self._console = console
+        self._screen: Any = None
+        self._task: Any = None
+
+    def _draw(self) -> None:
+        from rich.progress import BarColumn, Progress, TextColumn
+
+        now: dict[str, Any] = {"completed": self._done, "total": self._total or None}
+        now["description"] = _printable(self._words())
+        if self._screen is None:
+            words = TextColumn("{task.description}", markup=False)
+            self._screen = Progress(BarColumn(), words, console=self._console, transient=True)
+            self._task = self._screen.add_task(**now)
+            self._screen.start()
+        self._screen.update(self._task, **now, refresh=not self._total)  # a new step at once
+
+    def close(self) -> None:
+        """Take the bar away, if it is there."""
+        if self._screen is not None:
+            self._screen.stop()
+
+
+class NotebookBar(_Visible):
+    """A bar below the cell of a notebook, gone when the work is done."""
+
+    def __init__(self, patience: float) -> None:
+        super().__init__(patience)
+        self._handle: Any = None
+        self._drawn = 0.0
+
+    def _draw(self) -> None:
+        from IPython.display import HTML, display
+
+        now = time.monotonic()
+        if self._done and self._done < self._total and now - self._drawn < PAUSE:
+            return
+        self._drawn = now
+        share = f" value='{self._done / self._total:.4f}'" if self._total else ""
+        picture = HTML(f"<progress max='1'{share}></progress> {escape(self._words())}")
+        if self._handle is None:
+            self._handle = display(picture, display_id=True)
+        else:
+            self._handle.update(picture)
+
+    def close(self) -> None:
+        """Take the bar away, if it is there."""
+        if self._handle is not None:
+            from IPython.display import HTML
+
+            self._handle.update(HTML(""))
+
+
+_active: ContextVar[Silent | None] = ContextVar("kernelpath_progress", default=None)
+_wanted = True
+
+
+def show_progress(wanted: bool) -> None:
+    """Turn progress bars on or off, for this process.
+
+    Work that takes longer than two seconds shows a bar with the time left, on a terminal or in a
+    notebook.  Elsewhere nothing is ever shown.
+
+    Parameters
+    ----------
+    wanted : bool
+
+    Examples
+    --------
+    >>> import kernelpath as kp
+    >>> kp.show_progress(False)
+    >>> kp.show_progress(True)
+    """
+    global _wanted
+    _wanted = bool(wanted)
+
+
+@contextmanager
+def progress_bar(patience: float = PATIENCE) -> Iterator[None]:
+    """Show the steps of what is done inside; within another bar, that one goes on."""
+    if _active.get() is not None:
+        yield
+        return
+    with _as_active(_new_bar(patience)):
+        yield
+
+
+@contextmanager
+def no_progress() -> Iterator[None]:
+    """Show nothing of what is done inside."""
+    with _as_active(Silent()):
+        yield
+
+
+@contextmanager
+def passed_on(stage: str, update: Update) -> Iterator[None]:
+    """Count one step of what is done inside elsewhere; show nothing of it here."""
+    with _as_active(Relay(stage, update)):
+        yield
+
+
+def begin(stage: str) -> Update:
+    """Name the next step of the work; the result counts it.
+
+    Examples
+    --------
+    >>> update = begin("folds")
+    >>> update(1, 5)
+    """
+    bar = _active.get()
+    return _ignore if bar is None else bar.begin(stage)
+
+
+def time_words(seconds: float) -> str:
+    """How long, in round words.
+
+    Examples
+    --------
+    >>> time_words(12.3), time_words(600), time_words(9000)
+    ('12 s', '10 min', '2.5 h')
+    """
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    if seconds < 5400:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.1f} h"
+
+
+@contextmanager
+def _as_active(bar: Silent) -> Iterator[None]:
+    token = _active.set(bar)
+    try:
+        yield
+    finally:
+        _active.reset(token)
+        bar.close()
+
+
+def _new_bar(patience: float) -> Silent:
+    """The bar that can be seen where we are."""
+    main = threading.current_thread() is threading.main_thread()
+    if not (_wanted and main and multiprocessing.current_process().name == "MainProcess"):
+        return Silent()
+    if _in_notebook():
+        return NotebookBar(patience)
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    return TerminalBar(console, patience) if console.is_terminal else Silent()
+
+
+def _in_notebook() -> bool:
+    if "IPython" not in sys.modules:
+        return False
+    from IPython import get_ipython
+
+    return getattr(get_ipython(), "kernel", None) is not None
+
+
+def _printable(text: str) -> str:
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
+
+
+def _ignore(done: float, total: float) -> None:
+    """Count nothing."""
