@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from pyarrow import ipc, parquet
 from scipy import sparse
 
-from kernelpath import tables
+from kernelpath import table_files
 from kernelpath.tables import read_table
 from table_examples import CSV, refused, write_file, zstd
 
@@ -127,7 +127,7 @@ def test_types_may_change_late_and_blocks_may_be_small(write, monkeypatch):
     rows = [f"{i},{i % 2}" for i in range(200)]
     rows[190] = "0.5,1"
     file = write("t.csv", "a,y\n" + "\n".join(rows))
-    monkeypatch.setattr(tables, "_BLOCK", 64)
+    monkeypatch.setattr(table_files, "_BLOCK", 64)
     X = read_table(file, target="y").X
     assert X["a"].dtype == np.float64
     assert X["a"][190] == 0.5

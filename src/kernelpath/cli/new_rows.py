@@ -7,14 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
-from kernelpath import tables
-from kernelpath.cli.run import columns_hold, quoted_columns
+from kernelpath.cli.run import columns_hold
 from kernelpath.errors import DataError
+from kernelpath.tables import read_columns
 
 MOST_CELLS = 20_000_000  # of a dense block of rows
-SVM_ENDINGS = (".svm", ".libsvm", ".svmlight")
 
 
 class NewRows:
@@ -31,70 +29,8 @@ class NewRows:
     """
 
     def __init__(self, file: Path, needed: list[str], all_names: list[str]) -> None:
-        self.source = str(file)
-        self._needed, self._all = needed, all_names
-        try:
-            columns, n_rows = self._read(file)
-        except DataError as error:
-            text = " ".join(f"{file}: {error}".split())
-            raise DataError(text) from error.__cause__
-        self.columns, self.n_rows = columns, n_rows
-
-    def _read(self, file: Path) -> tuple[dict[str, Any], int]:
-        ending, codec = tables._ending(file)
-        if ending == ".npz":
-            with tables._reading():
-                X, names = _read_npz(file)
-            return self._from_matrix(X, names)
-        if ending in SVM_ENDINGS:
-            with tables._reading():
-                X = tables._read_matrix(file, ending)[0]
-            return self._from_matrix(self._padded(X), None)
-        with tables._reading():
-            is_text = ending in (".csv", ".tsv", ".txt")
-            table = tables._read_csv(file, ending, codec) if is_text else tables._read_arrow(file)
-        table, _ = tables._index_columns(table)
-        self._check_there(table.column_names)
-        if not self._needed:
-            return {}, table.num_rows
-        frame, _ = tables._plain(table.select(self._needed))
-        return {name: frame[name] for name in self._needed}, len(frame)
-
-    def _from_matrix(self, X: Any, names: list[str] | None) -> tuple[dict[str, Any], int]:
-        if names is None:
-            names = [f"x{j}" for j in range(X.shape[1])]
-            if X.shape[1] == len(self._all):  # no names: by place
-                names = self._all
-        elif len(names) != X.shape[1]:
-            raise DataError(f"X has {X.shape[1]} columns, but there are {len(names)} names")
-        self._check_there(names)
-        places = {name: j for j, name in enumerate(names)}
-        if sparse.issparse(X):
-            X = X.tocsc()
-        columns = {}
-        for name in self._needed:
-            one = X[:, [places[name]]]
-            columns[name] = np.asarray(one.toarray() if sparse.issparse(one) else one).ravel()
-        return columns, X.shape[0]
-
-    def _padded(self, X: Any) -> Any:
-        """Columns at the end that are zero in all rows are not in such a file."""
-        if X.shape[1] > len(self._all):
-            raise DataError(
-                f"has {X.shape[1]} columns, but the model was fitted on {len(self._all)}: "
-                "give a file with the same columns"
-            )
-        return _widened(X, len(self._all))
-
-    def _check_there(self, names: list[str]) -> None:
-        known = set(names)
-        missing = [name for name in self._needed if name not in known]
-        if missing:
-            one = len(missing) == 1
-            raise DataError(
-                f"{quoted_columns(missing)} {'is' if one else 'are'} missing, which the model "
-                "needs: add the columns, or check their names"
-            )
+        self.source, self._all = str(file), all_names
+        self.columns, self.n_rows = read_columns(file, needed, all_names)
 
     def blocks(self, encoder: Any) -> Iterator[Any]:
         """Yield rows as the model takes them; a column that it does not need is filled up."""
@@ -144,31 +80,3 @@ class NewRows:
 
 def _as_list(values: Any) -> Any:
     return values if isinstance(values, list) else values.tolist()
-
-
-def _widened(X: Any, n_columns: int) -> Any:
-    """The same rows with more columns, all zero."""
-    X = sparse.csr_array(X)
-    X.resize((X.shape[0], n_columns))
-    return X
-
-
-def _read_npz(file: Path) -> tuple[Any, list[str] | None]:
-    """Features of an NPZ file; its target, if there is one, is not looked at."""
-    with open(file, "rb") as handle, np.load(handle, allow_pickle=False) as archive:
-        held = {key: archive[key] for key in archive.files if key in tables._NPZ_ARRAYS - {"y"}}
-    if "X" in held:
-        X = held["X"]
-    elif "format" in held:
-        X = sparse.load_npz(file).tocsr()
-    elif held.keys() >= {"data", "indices", "indptr", "shape"}:
-        fields = (held["data"], held["indices"], held["indptr"])
-        X = sparse.csr_matrix(fields, shape=tuple(int(size) for size in held["shape"]))
-    else:
-        raise DataError("holds no features: save an array X, or data, indices, indptr and shape")
-    if X.ndim != 2 or X.dtype.kind not in "biuf":
-        raise DataError(f"X is {X.ndim}-d of type {X.dtype}: save a numeric matrix")
-    if sparse.issparse(X):
-        X.check_format(full_check=True)
-    names = held.get("feature_names")
-    return X, None if names is None else np.ravel(names).astype(str).tolist()
