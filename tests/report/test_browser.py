@@ -334,3 +334,84 @@ def test_a_hundred_thousand_features_open_quickly(browser, tmp_path):
         )
         assert 0 < spent < 4
         assert one.complaints == []
+
+
+def test_the_pointer_names_a_grey_line(browser, tmp_path):
+    summary = traced()
+    grey = summary["weights"]["others"][0]
+    with opened(browser, tmp_path, summary) as one:
+        page = one.page
+        page.locator("#weights").scroll_into_view_if_needed()
+        line = page.locator("#weights svg path.other, #weights svg polyline.other").first
+        place = line.evaluate(
+            """(node) => {
+                const point = node.getPointAtLength(2);
+                const at = new DOMPoint(point.x, point.y).matrixTransform(node.getScreenCTM());
+                return [at.x, at.y];
+            }"""
+        )
+        page.mouse.move(*place)
+        assert summary["features"][grey["feature"]]["name"] in page.locator("#tip").inner_text()
+        assert page.locator("#weights svg .bright").count() == 1
+        page.mouse.move(2, 2)
+        assert page.locator("#weights svg .bright").count() == 0
+
+
+def many_shades():
+    """Summary with similarities of all sizes."""
+    summary = scored()
+    table = summary["redundancy"]["similarity"]
+    for i, row in enumerate(table):
+        for j in range(len(row)):
+            row[j] = (1 + i * len(row) + j) / (len(row) * len(table))
+    return summary
+
+
+CONTRAST = """() => {
+    const parts = (color) => color.match(/[\\d.]+/g).map(Number);
+    const light = (rgb) => {
+        const [r, g, b] = rgb.slice(0, 3).map((v) => {
+            const s = v / 255;
+            return s <= 0.03928 ? s / 12.92 : ((s + 0.055) / 1.055) ** 2.4;
+        });
+        return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+    };
+    const behind = (node) => {
+        for (let one = node; one; one = one.parentElement) {
+            const color = parts(getComputedStyle(one).backgroundColor);
+            if (color.length === 3 || color[3] === 1) return color;
+        }
+        return [255, 255, 255];
+    };
+    const cell = (node) => {  // a number on a cell of a heat map, which is half transparent
+        const rect = node.previousElementSibling, style = getComputedStyle(rect);
+        const share = Number(style.fillOpacity), under = behind(node);
+        return parts(style.fill).map((v, i) => share * v + (1 - share) * under[i]);
+    };
+    const own = (node) => [...node.childNodes].some((c) => c.nodeType === 3 && c.data.trim());
+    const found = [];
+    for (const node of document.querySelectorAll("body *")) {
+        if (!own(node) || !node.checkVisibility()) continue;
+        if (node.matches("script, style, title, desc")) continue;
+        const style = getComputedStyle(node);
+        const ink = parts(node instanceof SVGElement ? style.fill : style.color);
+        const back = node.matches(".cool, .warm, .hot") ? cell(node) : behind(node);
+        const [a, b] = [light(ink), light(back)].sort((x, y) => y - x);
+        const kind = node.getAttribute("class") || node.tagName;
+        found.push([(a + 0.05) / (b + 0.05), kind,
+                    node.textContent.trim().slice(0, 40)]);
+    }
+    return found;
+}"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("make", [scored, traced, hostile, many_shades])
+def test_all_text_stands_out(browser, tmp_path, scheme, make):
+    """WCAG 2.1 AA: 4.5 to 1, also for the numbers on the cells of a heat map."""
+    with opened(browser, tmp_path, make(), color_scheme=scheme) as one:
+        found = one.page.evaluate(CONTRAST)
+        assert len(found) > 100
+        if make is many_shades:
+            assert {"small cool", "small warm", "small hot"} <= {entry[1] for entry in found}
+        assert [entry for entry in found if entry[0] < 4.5] == []

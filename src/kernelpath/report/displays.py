@@ -95,7 +95,7 @@ class WeightsDisplay(Picture):
             parameters=parameters,
             named=table_of([one["weights"] for one in section["named"]], len(parameters)),
             names=names_of(summary, [one["feature"] for one in section["named"]]),
-            others=table_of(section["others"], len(parameters)),
+            others=table_of([one["weights"] for one in section["others"]], len(parameters)),
             n_hidden=int(section["n_hidden"]),
             parameter_name=summary["parameter_name"],
         )

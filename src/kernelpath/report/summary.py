@@ -185,13 +185,16 @@ class _Maker:
         if len(rest) > N_OTHERS:
             shown = rest[np.unique(np.geomspace(1, len(rest), N_OTHERS).astype(int) - 1)]
         return {
-            "named": [
-                {"feature": self._place(i), "weights": numbers(row, 5)}
-                for i, row in zip(first, W[:, first].toarray().T)
-            ],
-            "others": [numbers(row, 4) for row in W[:, shown].toarray().T],
+            "named": self._lines(W, first, 5),
+            "others": self._lines(W, shown, 4),
             "n_hidden": len(rest) - len(shown),
         }
+
+    def _lines(self, W: Any, columns: NDArray[np.intp], digits: int) -> list[dict[str, Any]]:
+        return [
+            {"feature": self._place(i), "weights": numbers(row, digits)}
+            for i, row in zip(columns, W[:, columns].toarray().T)
+        ]
 
     def _entries(self, sizes: list[int]) -> dict[str, Any]:
         """Which features are in at which size: only small sizes have few enough to be drawn."""

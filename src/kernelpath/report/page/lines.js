@@ -6,14 +6,15 @@ function drawWeights(width) {
   const box = { left: 52, right: width - margin, top: 34, bottom: height - 50 };
   const { named, others } = S.weights;
   const x = alongPath(box.left + 4, box.right);
-  const top = extent([...named.flatMap((one) => one.weights), ...others.flat(), 0])[1] || 1;
+  const top = extent([...[...named, ...others].flatMap((one) => one.weights), 0])[1] || 1;
   const y = linear(0, top * 1.04, box.bottom, box.top, 6);
   const list = named.map((one) => nameOf(one.feature, 40)).join(", ");
   const root = picture(width, height, "Weights along the path", `Named lines: ${list}.`);
   axes(root, box, x, y, x.label, "weight");
   const xs = S.points.parameter.map((_, i) => x.at(i));
   const positive = (row) => row.map((v) => (known(v) && v > 0 ? y.place(v) : null));
-  for (const row of others) trace(root, xs, positive(row), "line other");
+  const grey = others.map((one) => ({ feature: one.feature, ys: positive(one.weights), weights: one.weights }));
+  for (const one of grey) trace(root, xs, one.ys, "line other");
   const groups = [], found = [];
   named.forEach((one, i) => {
     const group = svg("g", {});
@@ -22,17 +23,29 @@ function drawWeights(width) {
     root.append(group);
     groups.push(group);
     const last = ys.findLastIndex(known);
-    if (last >= 0) found.push({ x: xs[last], y: ys[last], color: `c${i % 8}`, name: fullName(one.feature) });
+    if (last >= 0) found.push({ x: xs[last], y: ys[last], color: `c${i % 8}`, name: fullName(one.feature), ys });
   });
   endLabels(root, found, box, margin);
   const cursor = svg("line", { class: "cursor", y1: box.top, y2: box.bottom, visibility: "hidden" });
-  root.append(cursor);
-  onHover(root, (px) => {
+  const bright = svg("g", {});
+  root.append(bright, cursor);
+  // The grey line under the pointer, if no named one is nearer.
+  const greyAt = (at, py) => {
+    const near = (one) => (known(one.ys[at]) ? Math.abs(one.ys[at] - py) : Infinity);
+    const best = grey.reduce((a, b) => (near(b) < near(a) ? b : a), { ys: [] });
+    const rivals = found.map((one) => Math.abs((one.ys[at] ?? Infinity) - py));
+    return near(best) <= Math.min(8, ...rivals) ? best : null;
+  };
+  onHover(root, (px, py) => {
     const at = nearest(xs, px);
+    const other = greyAt(at, py);
+    bright.replaceChildren();
+    if (other) trace(bright, xs, other.ys, "line other bright");
     fill(cursor, { x1: xs[at], x2: xs[at], visibility: "visible" }, []);
-    const rows = named.map((one) => [one.weights[at] || 0, one.feature]).sort((a, b) => b[0] - a[0]);
+    const shown = other ? [...named, other] : named;
+    const rows = shown.map((one) => [one.weights[at] || 0, one.feature]).sort((a, b) => b[0] - a[0]);
     return [`${parameterLabel()} ${short(S.points.parameter[at])}`, ...rows.map(([w, place]) => `${nameOf(place, 40)}: ${short(w)}`)];
-  }, () => cursor.setAttribute("visibility", "hidden"));
+  }, () => { cursor.setAttribute("visibility", "hidden"); bright.replaceChildren(); });
   return root;
 }
 
@@ -71,7 +84,7 @@ function drawCertificates(width) {
   const y = powers(Math.max(range[0], 1e-18) / (zero ? 10 : 1), Math.max(range[1], 1e-17), box.bottom, box.top, 26, zero);
   const worst = (values) => { const found = extent(values); return found ? short(found[1]) : "unknown"; };
   const root = picture(width, height, "KKT residual and gap along the path", `Largest KKT residual ${worst(kkt)}; largest gap ${worst(gap)}.`);
-  axes(root, box, x, y, x.label, "relative size");
+  axes(root, box, x, y, x.label, "distance from the optimum");
   const xs = kkt.map((_, i) => x.at(i));
   const found = [];
   [["KKT", kkt, "c0"], ["gap", gap, "c1"]].forEach(([name, values, color]) => {

@@ -1,5 +1,7 @@
 // Heat maps: features by sizes, and features by features.
 const MOST_STRIPS = 30;
+// Black or white, whichever stands out more on a cell: white from hot on in light, up to cool in dark.
+const heatClass = (value) => (value > 0.775 ? "hot" : value > 0.565 ? "warm" : "cool");
 
 // Rows of cells with names on the left; values from 0 to 1.
 function cells(width, options) {
@@ -30,7 +32,7 @@ function cells(width, options) {
       if (!known(value) || value <= 0) return;
       const gap = cell > 6 ? 1 : 0;
       root.append(svg("rect", { class: "heat", x: fixed(left + j * cell), y: fixed(top + i * tall), width: fixed(cell - gap), height: fixed(tall - 1), "fill-opacity": Math.min(1, value).toFixed(3) }));
-      if (square && cell >= 34) label(root, left + (j + 0.5) * cell, top + (i + 0.5) * tall + 4, value.toFixed(2), { class: value > 0.55 ? "small on" : "small soft", "text-anchor": "middle" });
+      if (square && cell >= 34) label(root, left + (j + 0.5) * cell, top + (i + 0.5) * tall + 4, value.toFixed(2), { class: `small ${heatClass(value)}`, "text-anchor": "middle" });
     });
   });
   const pick = svg("rect", { class: "pick", width: cell, height: tall, visibility: "hidden" });
