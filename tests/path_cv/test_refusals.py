@@ -49,7 +49,7 @@ ONE_CLASS_FOLD = [(np.flatnonzero(Y == 1), np.flatnonzero(Y == 0))]
     ("options", "words"),
     [
         ({"cv": ONE_CLASS_FOLD}, "fold 0 lack the class 0"),
-        ({"cv": KFold(2), "target": np.arange(60) // 30}, "lack the class 0; use stratified"),
+        ({"cv": KFold(2), "target": np.arange(60) // 30}, "lack the class 0.* Use stratified"),
         ({"cv": 5, "target": _rare(3)}, r"Class 'rare' has 3 rows, fewer than cv=5.*use cv=3"),
         ({"cv": 2, "target": _rare(1)}, "has 1 row,.*merge or drop"),
         ({"target": np.where(Y, 0.5, 1.5)}, "Unknown label type"),

@@ -7,31 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from kernelpath.cli import options as opt
 from kernelpath.cli.catalogue import METHODS
 from kernelpath.cli.console import friendly_errors, say_notes
 from kernelpath.cli.files import COMPARISON_FILES, write_together
-from kernelpath.cli.options import (
-    ConfigOption,
-    DataArgument,
-    DropOption,
-    GroupsOption,
-    JobsOption,
-    JsonOption,
-    Kernel,
-    KernelOption,
-    MethodsOption,
-    OutOption,
-    PredictorOption,
-    QuietOption,
-    ScoringOption,
-    SeedOption,
-    SizesOption,
-    TargetOption,
-    Task,
-    TaskOption,
-    VerboseOption,
-    parse_names,
-)
 from kernelpath.cli.output import Output, check_voice, print_json, say_files
 from kernelpath.cli.resume import resuming
 from kernelpath.cli.settings import CVSettings, shared_settings
@@ -44,24 +23,24 @@ if TYPE_CHECKING:
 
 def compare_command(
     context: typer.Context,
-    data: DataArgument,
-    target: TargetOption = None,
-    methods: MethodsOption = "lp-kta,f-test,forest",
+    data: opt.DataArgument,
+    target: opt.TargetOption = None,
+    methods: opt.MethodsOption = "lp-kta,f-test,forest",
     cv: Annotated[int, typer.Option("--cv", min=2, metavar="FOLDS", help="Folds.")] = 5,
-    task: TaskOption = Task.auto,
-    drop: DropOption = None,
-    out: OutOption = None,
-    predictor: PredictorOption = None,
-    scoring: ScoringOption = None,
-    groups: GroupsOption = None,
-    sizes: SizesOption = None,
-    seed: SeedOption = 0,
-    kernel: KernelOption = Kernel.rbf,
-    jobs: JobsOption = None,
-    config: ConfigOption = None,
-    as_json: JsonOption = False,
-    quiet: QuietOption = False,
-    verbose: VerboseOption = False,
+    task: opt.TaskOption = opt.Task.auto,
+    drop: opt.DropOption = None,
+    out: opt.OutOption = None,
+    predictor: opt.PredictorOption = None,
+    scoring: opt.ScoringOption = None,
+    groups: opt.GroupsOption = None,
+    sizes: opt.SizesOption = None,
+    seed: opt.SeedOption = 0,
+    kernel: opt.KernelOption = opt.Kernel.rbf,
+    jobs: opt.JobsOption = None,
+    config: opt.ConfigOption = None,
+    as_json: opt.JsonOption = False,
+    quiet: opt.QuietOption = False,
+    verbose: opt.VerboseOption = False,
 ) -> None:
     """Score several methods on the same folds.
 
@@ -72,7 +51,7 @@ def compare_command(
     Example: `kernelpath compare genes.csv --target outcome --methods lp-kta,f-test --out cmp/`
     """
     check_voice(context.params)
-    wanted = parse_names(methods, "--methods", METHODS)
+    wanted = opt.parse_names(methods, "--methods", METHODS)
     if not wanted:
         raise typer.BadParameter(f"name some of {', '.join(METHODS)}", param_hint="'--methods'")
     settings = CVSettings(**shared_settings(context.params))

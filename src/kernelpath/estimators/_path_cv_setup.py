@@ -238,8 +238,8 @@ def _check_fold(number: int, y: NDArray, train: NDArray, test: NDArray, kind: st
     missing = sorted(set(y.tolist()) - set(y[train].tolist()), key=str)
     if missing:
         raise DataError(
-            f"The training rows of fold {number} lack the class {missing[0]!r}; use stratified "
-            "folds (an integer cv, StratifiedKFold or StratifiedGroupKFold)."
+            f"The training rows of fold {number} lack the class {missing[0]!r}: all its rows, or "
+            "all its groups, fall into one fold. Use stratified or fewer folds, or drop the class."
         )
 
 
