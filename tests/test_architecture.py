@@ -41,6 +41,7 @@ ALLOWED = {
     "tables": {"errors", "inputs", "targets"},
     "path": FOUNDATION,
     "alignment": FOUNDATION,
+    "fits": FOUNDATION,
     "solvers": FOUNDATION,
     "combine": FOUNDATION | {"path", "alignment"},
     "tracers": FOUNDATION | {"path", "alignment", "solvers"},
