@@ -99,6 +99,20 @@ def test_one_size_is_chosen_by_every_rule(rule):
     assert choose(with_means(0.3, sizes=[7]), rule, budget=7) == 0
 
 
+@pytest.mark.parametrize("rule", ["best", "one_se", "tolerance", "budget"])
+def test_a_budget_is_the_rule_on_the_sizes_up_to_it(rule):
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        per_fold = rng.normal(size=(4, 6)).round(1)
+        whole = PathScores([1, 2, 3, 5, 8, 9], per_fold)
+        for count in range(1, 7):
+            few = PathScores(whole.n_features[:count], per_fold[:, :count])
+            budget = int(whole.n_features[count - 1])
+            plain = "best" if rule == "budget" else rule
+            expected = choose(few, plain, tolerance=0.1)
+            assert choose(whole, rule, budget=budget, tolerance=0.1) == expected
+
+
 def test_a_budget_below_every_size():
     with pytest.raises(DataError, match="at most 4 features; the smallest is 5"):
         choose(with_means(0.5, 0.6, sizes=[5, 10]), "budget", budget=4)

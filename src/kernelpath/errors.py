@@ -29,6 +29,6 @@ def not_one_of(name: str, given: object, choices: Iterable[str], other: str = ""
     known = list(choices)
     wanted = ", ".join(map(repr, known[:MOST_LISTED])) + ", ..." * (len(known) > MOST_LISTED)
     wanted += f" or {other}" if other else ""
-    near = difflib.get_close_matches(str(given), known, n=1, cutoff=0.4)
+    near = difflib.get_close_matches(str(given), known, n=1, cutoff=0.5)
     hint = f"; did you mean {near[0]!r}?" if near else ""
     return ValueError(f"{name} must be one of {wanted}, got {given!r}{hint}")

@@ -142,7 +142,8 @@ def _plain_number(value: Any) -> Any:
 
 def best(scores: PathScores, *, budget: Any = None, tolerance: Any = None) -> int:
     """Largest mean; among ties the fewest features."""
-    return scores.best()
+    scores.best()  # refuses scores without a finished fold
+    return int(scores.reaching(float(scores.mean[: _affordable(scores, budget)].max()))[0])
 
 
 def one_se(scores: PathScores, *, budget: Any = None, tolerance: Any = None) -> int:
@@ -150,7 +151,7 @@ def one_se(scores: PathScores, *, budget: Any = None, tolerance: Any = None) -> 
 
     With a single finished fold there is no standard error: a UserWarning, then the best.
     """
-    top = scores.best()
+    top = best(scores, budget=budget)
     error = float(scores.se[top])
     if np.isnan(error):
         warnings.warn(
@@ -164,21 +165,25 @@ def one_se(scores: PathScores, *, budget: Any = None, tolerance: Any = None) -> 
 
 def within_budget(scores: PathScores, *, budget: Any = None, tolerance: Any = None) -> int:
     """Largest mean among the sizes of at most ``budget`` features; ties go to the fewest."""
-    budget = _checked_budget(budget, required=True)
-    scores.best()  # refuses scores without a finished fold
-    affordable = int(np.searchsorted(scores.n_features, budget, side="right"))
-    if affordable == 0:
-        raise DataError(
-            f"no size has at most {budget} features; the smallest is {scores.n_features[0]}"
-        )
-    near_top = scores.reaching(float(scores.mean[:affordable].max()))
-    return int(near_top[0])
+    return best(scores, budget=_checked_budget(budget, required=True))
 
 
 def within_tolerance(scores: PathScores, *, budget: Any = None, tolerance: Any = None) -> int:
     """Fewest features with a mean at most ``tolerance``, in units of the score, below the best."""
     tolerance = _checked_tolerance(tolerance, required=True)
-    return int(scores.reaching(float(scores.mean[scores.best()]) - tolerance)[0])
+    return int(scores.reaching(float(scores.mean[best(scores, budget=budget)]) - tolerance)[0])
+
+
+def _affordable(scores: PathScores, budget: Any) -> int:
+    """Number of sizes within the budget, which are the first ones."""
+    if budget is None:
+        return len(scores.n_features)
+    count = int(np.searchsorted(scores.n_features, budget, side="right"))
+    if count == 0:
+        raise DataError(
+            f"no size has at most {budget} features; the smallest is {scores.n_features[0]}"
+        )
+    return count
 
 
 RULES: dict[str, Callable[..., int]] = {
@@ -218,7 +223,8 @@ def choose(
     rule : {"best", "one_se", "budget", "tolerance"} or callable
         A callable takes the scores and returns a number of features that was scored.
     budget : int, optional
-        Largest allowed number of features, for the rule ``"budget"``.
+        Largest allowed number of features: the rule looks at sizes up to it only.  The rule
+        ``"budget"`` needs one and is ``"best"`` otherwise; a callable is not told.
     tolerance : float, default=0.01
         Loss of score that is accepted, in units of the score, for the rule ``"tolerance"``.
 
@@ -235,8 +241,10 @@ def choose(
     Examples
     --------
     >>> scores = PathScores([1, 2, 5], [[0.6, 0.89, 0.9], [0.8, 0.89, 0.9], [0.7, 0.86, 0.91]])
-    >>> [choose(scores, rule, budget=2, tolerance=0.03) for rule in RULES]
-    [2, 2, 1, 1]
+    >>> [choose(scores, rule, tolerance=0.03) for rule in ("best", "one_se", "tolerance")]
+    [2, 2, 1]
+    >>> [choose(scores, rule, budget=2) for rule in ("best", "one_se", "budget")]
+    [1, 1, 1]
     >>> choose(scores, lambda scores: scores.n_features[0])
     0
     """

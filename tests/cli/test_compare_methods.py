@@ -133,6 +133,23 @@ def test_options_from_a_file(tmp_path, table):
     assert (found["n-features"], found["drop"]) == (3, ["g2"])  # the command line wins
 
 
+def test_the_command_line_wins_where_both_contradict_each_other(tmp_path, table):
+    text = 'target = "outcome"\ncv = 2\nsizes = [1]\npredictor = "joint_rbf"\n'
+    more = "quiet = true\nnested = true\ntolerance = 0.5\nbudget = 1\n"
+    found = options_of(tmp_path, table, text + more, "--verbose", "--no-nested", "--rule", "best")
+    assert (found["quiet"], found["verbose"], found["nested"]) == (False, True, False)
+    assert (found["rule"], found["budget"]) == ("best", 1)
+    found = options_of(tmp_path, table, text + 'rule = "best"\n', "--tolerance", "0.5")
+    assert (found["rule"], found["tolerance"]) == ("tolerance", 0.5)
+    # a byte order mark, as some editors write it
+    found = options_of(tmp_path, table, "\ufeff" + text, "--budget", "1")
+    assert (found["rule"], found["scoring"], found["task"]) == (
+        "budget",
+        "accuracy",
+        "classification",
+    )
+
+
 def test_lists_and_rules_from_a_file(tmp_path, table):
     text = 'target = "outcome"\ncv = 2\nsizes = [1, 2]\nrule = "best"\npredictor = "joint_rbf"\n'
     found = options_of(tmp_path, table, text)
@@ -147,7 +164,9 @@ def test_lists_and_rules_from_a_file(tmp_path, table):
         ("target = ", ["is not TOML"]),
         ("quiet = 1", ["quiet is a switch"]),
         ("cv = true", ["cv takes a value"]),
-        ("cv = 'many'", ["--cv"]),
+        ("cv = 'many'", ["run.toml", "cv:"]),
+        ("rule = 'knee'", ["run.toml", "rule:"]),
+        ("sizes = 1.5\ncv = 0", ["run.toml", "cv:"]),
         ("n-features = 2\nn_features = 3", ["twice"]),
         ("[path]\ncv = 3", ["each key must be one of"]),
         ("sizes = [[1]]", ["text or numbers only"]),

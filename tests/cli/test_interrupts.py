@@ -145,3 +145,23 @@ def test_ctrl_c_to_the_real_program(tmp_path):
     assert stdout == ""
     assert stderr == f"kernelpath: interrupted; {HALF_WRITTEN}\n"
     assert not out.exists()
+
+
+@pytest.mark.parametrize("delay", [0.1, 0.25, 0.5, 1.0])
+def test_an_interrupt_in_the_first_second(tmp_path, table, delay):
+    """While modules are loaded, too, one line answers and the exit code is that of the docs."""
+    command = [str(PROGRAM), "path", str(table), "-t", "outcome", "--cv", "5", "--nested"]
+    process = subprocess.Popen(
+        [*command, "-o", str(tmp_path / "run")], stderr=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    time.sleep(delay)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=120)
+    if process.returncode != 130:  # Python itself was not up yet
+        assert b"kernelpath" not in said
+        return
+    assert process.returncode == 130, said
+    assert b"Traceback" not in said
+    assert said.count(b"\n") == 1
+    assert b"interrupted" in said
+    assert not (tmp_path / "run").exists()

@@ -206,9 +206,14 @@ def test_categories(tmp_path, frame):
     expected = model.predict(trained.drop(columns="outcome")).tolist()
     assert [row[0] for row in lines(done("predict", out, file).stdout)[1:]] == expected
     new = save_csv(tmp_path, trained.assign(town="elsewhere"), "new.csv")  # not seen before
-    assert len(lines(done("predict", out, new).stdout)) == 61
+    seen = done("predict", out, new)
+    assert len(lines(seen.stdout)) == 61
+    assert seen.stderr.count("note:") == 1
+    assert "column 'town' holds 'elsewhere' in 60 rows, which the model has not seen" in seen.stderr
+    gaps = save_csv(tmp_path, trained.assign(town=None), "gaps.csv")
+    assert_refused(run("predict", out, gaps), "gaps.csv: column 'town'")
     numbers = save_csv(tmp_path, trained.assign(town=1), "numbers.csv")
-    assert_refused(run("predict", out, numbers), "town")
+    assert_refused(run("predict", out, numbers), "numbers.csv: column 'town' holds numbers")
 
 
 def test_what_predict_refuses(tmp_path, scored, plain, frame, table):
@@ -221,6 +226,34 @@ def test_what_predict_refuses(tmp_path, scored, plain, frame, table):
     assert_refused(run("predict", scored, gaps), "'g3' holds missing")
     assert run("predict", scored).exit_code == 2
     assert_refused(run("predict", scored / "path.kpath", table), "is a saved path")
+
+
+def test_a_column_of_nearly_that_name(tmp_path, scored, frame):
+    file = save_csv(tmp_path, frame.rename(columns={"g3": "G3"}), "upper.csv")
+    assert_refused(run("predict", scored, file), "'g3' is missing", "did you mean 'G3'?")
+
+
+def test_inputs_are_never_overwritten(tmp_path, scored, table, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    data, model = tmp_path / "selected.csv", tmp_path / "m.kpmodel"
+    path, settings = tmp_path / "p.kpath", tmp_path / "run.toml"
+    data.write_bytes(table.read_bytes())
+    model.write_bytes((scored / "model.kpmodel").read_bytes())
+    path.write_bytes((scored / "path.kpath").read_bytes())
+    settings.write_text('target = "outcome"\n')
+    before = {file: file.read_bytes() for file in (data, model, path, settings)}
+    trace = ("path", data, "-t", "outcome")
+    for command in (
+        (*trace, "--report", data), (*trace, "--report", "./selected.csv"), (*trace, "--out", "."),
+        ("path", data, "--config", settings, "--report", settings),
+        ("predict", model, data, "--out", data), ("report", path, "--out", path),
+        ("report", model, "--out", model), ("report", scored, "--out", scored / "scores.csv"),
+    ):  # fmt: skip
+        assert_refused(run(*command), "is read, so it cannot be written")
+    assert {file: file.read_bytes() for file in before} == before
+    result = run("predict", model, data, "--out", model)
+    assert result.exit_code == 2
+    assert "ends in .csv" in " ".join(result.stderr.replace("│", " ").split())
 
 
 def test_no_rows_give_no_predictions(tmp_path, scored, frame):
@@ -240,3 +273,11 @@ def test_predictions_as_a_program(tmp_path, scored, frame):
     result = run_program("predict", scored, "new.csv", cwd=tmp_path)
     assert (result.returncode, result.stderr) == (0, "")
     assert len(pd.read_csv(io.StringIO(result.stdout))) == 3
+
+
+def test_labels_that_begin_like_formulas(tmp_path, frame):
+    labels = {"sick": "=1+1", "well": "-"}
+    file = save_csv(tmp_path, frame.assign(outcome=frame["outcome"].map(labels)))
+    done("path", file, "-t", "outcome", *FOLDS, "-o", tmp_path / "run")
+    found = {row[0] for row in lines(done("predict", tmp_path / "run", file).stdout)[1:]}
+    assert found == {"'=1+1", "-"}

@@ -95,6 +95,23 @@ def test_a_path_that_nobody_leaves_is_said_to_be_one(tmp_path):
     assert "No feature leaves" not in done("path", file, "-t", "y", "-k", "1").stderr
 
 
+@pytest.mark.parametrize("width", ["60", "80", "160"])
+@pytest.mark.parametrize("scoring", ["accuracy", "balanced_accuracy"])
+def test_scores_keep_their_width_in_a_narrow_terminal(tmp_path, frame, monkeypatch, width, scoring):
+    monkeypatch.setenv("COLUMNS", width)
+    names = {name: f"a rather long name of {name}" for name in frame if name != "outcome"}
+    file = save_csv(tmp_path, frame.rename(columns=names))
+    scored = ["--cv", "3", "--sizes", "1,2,4", "--predictor", "weighted_kernel"]
+    shown = done("path", file, "-t", "outcome", *scored, "--scoring", scoring).stdout
+    rows = [line for line in shown.splitlines() if re.match(r" +[124] ", line)]
+    assert len(rows) == 3
+    for row in rows:
+        assert re.match(r" +\d +\d\.\d{3} +\d\.\d{3} ", row)
+        assert len(row.rstrip()) <= int(width)
+    assert "chosen (one_se)" in shown
+    assert scoring in shown
+
+
 def test_numbers_keep_their_width_in_a_narrow_terminal(tmp_path, frame, monkeypatch):
     monkeypatch.setenv("COLUMNS", "50")
     wide = frame.rename(columns=lambda name: name if name == "outcome" else name + "_" * 60)

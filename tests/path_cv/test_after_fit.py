@@ -55,9 +55,8 @@ def test_a_frame_may_get_another_column_after_fit(predictor):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ({"rule": "best", "budget": 1}, "budget=1 has no effect under rule='best'"),
         ({"rule": "one_se", "tolerance": 0.5}, "tolerance=0.5 has no effect"),
-        ({"budget": 2, "tolerance": 0.1}, "not both"),
+        ({"rule": "budget", "tolerance": 0.5}, "tolerance=0.5 has no effect"),
     ],
 )
 def test_contradicting_rules(arguments, words):
@@ -66,6 +65,9 @@ def test_contradicting_rules(arguments, words):
         model.choose(**arguments)
     assert model.choose(budget=1).n_features == 1
     assert model.choose("budget", budget=1).n_features == 1
+    for rule in ("best", "one_se", "tolerance"):
+        assert model.choose(rule, budget=1).n_features == 1
+    assert model.choose(budget=1, tolerance=0.0).rule == "tolerance"
 
 
 @pytest.mark.parametrize(

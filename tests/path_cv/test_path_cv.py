@@ -347,8 +347,15 @@ def test_a_budget_or_tolerance_alone_implies_its_rule():
     model = path_cv(rule="one_se").fit(X, Y)
     assert model.choose(budget=1).n_features == 1
     assert model.choose(tolerance=1.0).n_features == int(model.scores_.n_features[0])
-    with pytest.raises(ValueError, match="budget=1 has no effect under rule='one_se'"):
-        path_cv(rule="one_se", budget=1).fit(X, Y)
+
+
+def test_a_budget_bounds_every_rule():
+    bounded = path_cv(rule="one_se", budget=1).fit(X, Y)
+    assert (bounded.operating_point_.n_features, bounded.operating_point_.rule) == (1, "one_se")
+    free = path_cv().fit(X, Y)
+    assert bounded.choose("best").n_features == free.choose("best").n_features  # another rule
+    with pytest.raises(kp.DataError, match="smallest size to score has 2"):
+        path_cv(rule="best", budget=1, n_features=[2, 3]).fit(X, Y)
 
 
 def test_one_value_is_a_grid_of_one():

@@ -9,8 +9,9 @@ import typer
 
 from kernelpath.cli import options as opt
 from kernelpath.cli.catalogue import METHODS
+from kernelpath.cli.config import settle
 from kernelpath.cli.console import friendly_errors, say_notes
-from kernelpath.cli.files import COMPARISON_FILES, write_together
+from kernelpath.cli.files import COMPARISON_FILES, refuse_overwriting, write_together
 from kernelpath.cli.output import Output, check_voice, print_json, say_files
 from kernelpath.cli.resume import resuming
 from kernelpath.cli.settings import CVSettings, shared_settings
@@ -50,13 +51,16 @@ def compare_command(
 
     Example: `kernelpath compare genes.csv --target outcome --methods lp-kta,f-test --out cmp/`
     """
-    check_voice(context.params)
+    given = settle(context)
+    check_voice(given)
     wanted = opt.parse_names(methods, "--methods", METHODS)
     if not wanted:
         raise typer.BadParameter(f"name some of {', '.join(METHODS)}", param_hint="'--methods'")
-    settings = CVSettings(**shared_settings(context.params))
-    output = Output(out, None, as_json, quiet, verbose)
+    settings = CVSettings(**shared_settings(given))
+    output = Output(out, None, as_json, given["quiet"], given["verbose"])
     with friendly_errors():
+        results = [] if out is None else [out / name for name in COMPARISON_FILES]
+        refuse_overwriting(results, [data, config])
         _run(context, data, {"target": target, "drop": drop or []}, wanted, settings, output)
 
 

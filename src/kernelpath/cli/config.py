@@ -11,6 +11,7 @@ import typer
 from kernelpath.errors import not_one_of
 
 HINT = "'--config'"
+RIVALS = (("quiet", "verbose"), ("rule", "tolerance"))
 NOT_IN_FILES = {"config", "help", "install_completion", "show_completion"}
 
 
@@ -33,6 +34,7 @@ def read_config(context: typer.Context, value: Path | None) -> Path | None:
         if name in defaults:
             raise _bad(value, f"{key} is there twice, with a dash and with an underscore")
         defaults[name] = _as_option(value, key, given, options[name])
+        _check_type(context, value, key, defaults[name], options[name])
     context.default_map = {**(context.default_map or {}), **defaults}
     return value
 
@@ -44,8 +46,7 @@ def option_name(param: Any) -> str:
 
 def _content(file: Path) -> dict[str, Any]:
     try:
-        with open(file, "rb") as handle:
-            return tomllib.load(handle)
+        return tomllib.loads(file.read_bytes().decode("utf-8-sig"))
     except FileNotFoundError:
         raise _bad(file, "no such file: check the name and the folder") from None
     except OSError as error:
@@ -73,6 +74,27 @@ def _as_option(file: Path, key: str, given: Any, param: Any) -> Any:
     if not isinstance(given, str | int | float):
         raise _bad(file, f"{key} must be text, a number, a list or true or false")
     return [str(given)] if param.multiple else str(given)
+
+
+def _check_type(context: typer.Context, file: Path, key: str, value: Any, param: Any) -> None:
+    """Refuse what the option would refuse, but name the file."""
+    try:
+        param.process_value(context, value)
+    except typer.BadParameter as error:
+        raise _bad(file, f"{key}: {error.message}") from None
+
+
+def settle(context: typer.Context) -> dict[str, Any]:
+    """Options in force; where the command line and a file contradict each other, the line wins."""
+    given = context.params
+
+    def from_line(name: str) -> bool:
+        return getattr(context.get_parameter_source(name), "name", "") == "COMMANDLINE"
+
+    for name, rival in (*RIVALS, *((b, a) for a, b in RIVALS)):
+        if name in given and rival in given and from_line(name) and not from_line(rival):
+            given[rival] = False if isinstance(given[rival], bool) else None
+    return given
 
 
 def _bad(file: Path, text: str) -> typer.BadParameter:

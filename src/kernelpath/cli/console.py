@@ -12,16 +12,21 @@ from typing import NoReturn
 import typer
 from rich.console import Console
 
+from kernelpath.cli import start
+from kernelpath.cli.start import HALF_WRITTEN, INTERRUPTED
 from kernelpath.errors import KernelPathError
 
-DONE, AT_FAULT, WRONG_USAGE, INTERRUPTED = 0, 1, 2, 130
+DONE, AT_FAULT, WRONG_USAGE = 0, 1, 2
 WIDTH_OFF_TERMINAL = 100
-HALF_WRITTEN = "no file is half-written"
 _SETTING = re.compile(
     r"\b(kernel|task|bandwidth|bregman_strength|norm_strength|cv|rule|budget|tolerance|scoring)"
     r"=(['\"]?)([\w.]*\w)\2"
 )
-_SWITCH = {"nested=True": "--nested", "probability=True": "--proba"}
+_SWITCH = {
+    "nested=True": "--nested",
+    "probability=True": "--proba",
+    "n_features goes up to": "--sizes goes up to",
+}
 
 
 def safe(text: object, longest: int = 40) -> str:
@@ -79,6 +84,7 @@ def _stop_writing() -> None:
 
 
 def _fail(message: str, code: int = AT_FAULT) -> NoReturn:
+    start.answered = code == INTERRUPTED
     print(f"kernelpath: {safe(' '.join(message.split()), 2000)}", file=sys.stderr)  # noqa: T201
     raise typer.Exit(code) from None
 

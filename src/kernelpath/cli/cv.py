@@ -170,6 +170,7 @@ def run_cv(
 def write_cv(run: CVRun, record: Record, folder: Path) -> list[str]:
     """Write the files of a run with scores; return why some were left out."""
     model = run.model
+    record.options |= settings_in_force(model)
     model.path_.save(folder / "path.kpath")
     write_frame(folder / "path.csv", model.path_.to_frame())
     rows = [(rank, *row) for rank, row in enumerate(run.selected(), start=1)]
@@ -182,6 +183,17 @@ def write_cv(run: CVRun, record: Record, folder: Path) -> list[str]:
     skipped += write_page(run.summary, record, folder)
     write_record(record, folder)
     return list(dict.fromkeys(skipped))
+
+
+def settings_in_force(model: PathCV) -> dict[str, Any]:
+    """What was decided where an option was left out."""
+    return {
+        "rule": str(model.rule),
+        "tolerance": float(model.tolerance),
+        "predictor": str(model.predictor),
+        "scoring": str(model.scores_.scoring),
+        "task": str(model.task_),
+    }
 
 
 def write_scores(file: Path, scores: dict[str, Any]) -> None:

@@ -6,6 +6,7 @@ import csv
 import errno
 import json
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -24,6 +25,7 @@ COMPARISON_FILES = (
     "comparison.csv", "comparison.json", "comparison.html", "comparison.png", "run.json",
 )  # fmt: skip
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_HARMLESS = re.compile(r"[-+](\d+\.?\d*([eE][-+]?\d+)?)?")  # a sign, or a number as text
 
 
 # -- single files ----------------------------------------------------------------------------------
@@ -34,10 +36,12 @@ def cell(value: Any) -> Any:
 
     Examples
     --------
-    >>> cell("=1+1"), cell("gene"), cell(-0.5)
-    ("'=1+1", 'gene', -0.5)
+    >>> cell("=1+1"), cell("gene"), cell(-0.5), cell("-"), cell("-1")
+    ("'=1+1", 'gene', -0.5, '-', '-1')
     """
-    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
+    if not isinstance(value, str) or not value.startswith(_FORMULA) or _HARMLESS.fullmatch(value):
+        return value
+    return f"'{value}"
 
 
 def write_csv(file: Path, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
@@ -68,6 +72,25 @@ def write_alone(file: Path, content: bytes) -> None:
         raise DataError(f"{file}: cannot be written: is a directory; name a file")
     with replacing(file) as handle:
         handle.write(content)
+
+
+def refuse_overwriting(outputs: Iterable[Path | None], inputs: Iterable[Path | None]) -> None:
+    """Refuse to write a result over a file that it is made from."""
+    given = [file for file in inputs if file is not None and file.exists()]
+    for file in outputs:
+        if file is not None and file.exists():
+            for other in given:
+                if file.samefile(other):
+                    raise DataError(f"{other}: is read, so it cannot be written; name another file")
+
+
+def refuse_removing(directory: Path | None, name: str, reason: str) -> None:
+    """Refuse to take away a file of an earlier run that the new one does not make again."""
+    if directory is not None and (directory / name).exists():
+        raise DataError(
+            f"{directory}: holds the {name} of an earlier run, which {reason} would remove; name "
+            "another folder, or remove that file first"
+        )
 
 
 # -- folders ---------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from kernelpath.cli.run import columns_hold
+from kernelpath.cli.run import columns_hold, quoted
 from kernelpath.errors import DataError
 from kernelpath.tables import read_columns
 
@@ -31,6 +31,24 @@ class NewRows:
     def __init__(self, file: Path, needed: list[str], all_names: list[str]) -> None:
         self.source, self._all = str(file), all_names
         self.columns, self.n_rows = read_columns(file, needed, all_names)
+
+    def notes(self, encoder: Any) -> list[str]:
+        """What is odd about the rows, as sentences: values of text that the model has not seen."""
+        known = {self._all[j]: set(values) for j, values in encoder.categories.items()}
+        notes = []
+        for name, column in self.columns.items():
+            if name not in known:
+                continue
+            self._categories(name, column)
+            fresh = [value for value in column if value not in known[name]]
+            if fresh:
+                few = quoted(list(dict.fromkeys(map(str, fresh)))[:3])
+                rows = f"{len(fresh):,} row{'s' * (len(fresh) != 1)}"
+                notes.append(
+                    f"{columns_hold([name], f'{few} in {rows}')}, which the model has not seen; "
+                    "such a value is like no other."
+                )
+        return notes
 
     def blocks(self, encoder: Any) -> Iterator[Any]:
         """Yield rows as the model takes them; a column that it does not need is filled up."""
@@ -62,6 +80,20 @@ class NewRows:
         }
         whole = {name: filled[name] if name in filled else frame[name] for name in self._all}
         return pd.DataFrame({name: _as_list(values) for name, values in whole.items()})
+
+    def _categories(self, name: str, column: Any) -> None:
+        import pandas as pd
+
+        series = pd.Series(column)
+        if series.isna().any():
+            raise DataError(
+                f"{self.source}: {columns_hold([name], 'missing values')}; fill them in or remove "
+                "those rows"
+            )
+        if pd.api.types.is_numeric_dtype(series.dtype):
+            raise DataError(
+                f"{self.source}: {columns_hold([name], 'numbers')}, where the model had text"
+            )
 
     def _numbers(self, name: str, part: Any) -> np.ndarray:
         try:

@@ -267,10 +267,11 @@ JobsOption = Annotated[
     ),
 ]
 SeedOption = Annotated[int, typer.Option(min=0, help="Seed of shuffling and forests.")]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object, no table.")]
-QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no table.")]
+JsonOption = Annotated[bool, _option("--json/--no-json", help="Print one JSON object, no table.")]
+QuietOption = Annotated[bool, _option("--quiet/--no-quiet", "-q", help="No progress and no table.")]
 VerboseOption = Annotated[
-    bool, typer.Option("--verbose", "-v", help="Say how much work there is and where it stands.")
+    bool,
+    _option("--verbose/--no-verbose", "-v", help="Say how much work there is and where it stands."),
 ]
 ConfigOption = Annotated[
     Path | None,
@@ -298,7 +299,12 @@ RuleOption = Annotated[
 ]
 BudgetOption = Annotated[
     int | None,
-    _option("--budget", min=1, rich_help_panel=SCORED, help="Largest number, for --rule budget."),
+    _option(
+        "--budget",
+        min=1,
+        rich_help_panel=SCORED,
+        help="Largest number of features to choose, under any rule; alone: the best up to it.",
+    ),
 ]
 ToleranceOption = Annotated[
     float | None,
@@ -340,8 +346,8 @@ BaselinesOption = Annotated[
 ]
 NestedOption = Annotated[
     bool,
-    typer.Option(
-        "--nested",
+    _option(
+        "--nested/--no-nested",
         rich_help_panel=SCORED,
         help="Score the whole procedure, the choice included, in an outer loop.",
     ),
@@ -366,8 +372,10 @@ SizesOption = Annotated[
 ]
 ProbaOption = Annotated[
     bool,
-    typer.Option(
-        "--proba", rich_help_panel=SCORED, help="Calibrate, so that predict --proba works."
+    _option(
+        "--proba/--no-proba",
+        rich_help_panel=SCORED,
+        help="Calibrate, so that predict --proba works.",
     ),
 ]
 MethodsOption = Annotated[

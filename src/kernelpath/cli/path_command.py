@@ -8,9 +8,17 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from kernelpath.cli import options as opt
+from kernelpath.cli.config import settle
 from kernelpath.cli.console import friendly_errors, say_notes
-from kernelpath.cli.files import RUN_FILES, output_folder, write_together
+from kernelpath.cli.files import (
+    RUN_FILES,
+    output_folder,
+    refuse_overwriting,
+    refuse_removing,
+    write_together,
+)
 from kernelpath.cli.output import Output, check_voice, print_json, say_files
+from kernelpath.cli.record import page_place
 from kernelpath.cli.resume import resuming
 from kernelpath.cli.settings import CVSettings, cv_settings, selector_settings
 from kernelpath.progress import begin
@@ -70,14 +78,18 @@ def path_command(
     Ten features, text columns included:
     `kernelpath path people.csv -t income --kernel auto -k 10 -o run/`
     """
-    given = context.params
+    given = settle(context)
     check_voice(given)
-    output = Output(out, report, as_json, quiet, verbose)
+    output = Output(out, report, as_json, given["quiet"], given["verbose"])
     selector = selector_settings(given)
     settings = cv_settings(given)
     with friendly_errors():
+        place = page_place(report, out)
+        results = [] if out is None else [out / name for name in RUN_FILES]
+        refuse_overwriting([place, *results], [data, config])
         read = {"target": target, "drop": drop or []}
         if settings is None:
+            refuse_removing(out, "model.kpmodel", "a run without --cv")
             _run_path(context, data, read, n_features, selector, output)
         else:
             _run_scored(context, data, read, n_features, selector, settings, output)
@@ -110,7 +122,7 @@ def _run_path(
 
 def write_path(run: Run, record: Record, X: Any, y: Any, output: Output) -> list[Path]:
     """Write what was asked for; the reasons for files left out become notes."""
-    from kernelpath.cli.record import page_place, write_page_alone
+    from kernelpath.cli.record import write_page_alone
     from kernelpath.cli.run import write_run
 
     record.seconds = run.seconds
@@ -188,7 +200,7 @@ def _run_scored(
 def write_scored(run: CVRun, record: Record, output: Output) -> list[Path]:
     """Write what was asked for."""
     from kernelpath.cli.cv import write_cv
-    from kernelpath.cli.record import page_place, write_page_alone
+    from kernelpath.cli.record import write_page_alone
 
     record.seconds = run.seconds
     record.data["fingerprint"] = run.model._setup.fingerprint
@@ -207,7 +219,7 @@ def write_scored(run: CVRun, record: Record, output: Output) -> list[Path]:
 
 def tell_scored(run: CVRun, written: list[Path], output: Output) -> None:
     """Say what was found."""
-    from kernelpath.cli.tables_out import print_scores
+    from kernelpath.cli.tables_out import baseline_lines, print_scores
 
     if output.as_json:
         print_json(run.as_dict(), written)
@@ -226,5 +238,7 @@ def tell_scored(run: CVRun, written: list[Path], output: Output) -> None:
             from kernelpath.report.words import score_words
 
             typer.echo(f"The whole procedure, the choice included: {score_words(nested)}.")
+        for line in baseline_lines(run.summary):
+            typer.echo(line)
     say_notes(run.notes)
     say_files(written, output, run.size)

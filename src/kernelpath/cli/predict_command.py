@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from kernelpath.cli.console import friendly_errors, safe
+from kernelpath.cli.console import friendly_errors, safe, say_notes
 
 
 def predict_command(
@@ -64,14 +64,23 @@ def predict_command(
     Example: `kernelpath predict run/ new.csv --out predictions.csv`
     """
     with friendly_errors():
+        from kernelpath.cli.files import refuse_overwriting, write_alone
+
+        _check_place(out)
+        refuse_overwriting([out], [data, run, run / "model.kpmodel"])
         text, rows = _predict(run, data, n_features, proba)
         if out is None:
             typer.echo(text, nl=False)
             return
-        from kernelpath.cli.files import write_alone
-
         write_alone(out, text.encode("utf-8"))
         typer.echo(f"Wrote {rows:,} prediction{'s' * (rows != 1)} to {safe(out, 400)}")
+
+
+def _check_place(out: Path | None) -> None:
+    if out is not None and out.suffix.lower() not in (".csv", ".txt", ""):
+        raise typer.BadParameter(
+            f"{out} would hold CSV; name a file that ends in .csv", param_hint="'--out'"
+        )
 
 
 def _predict(run: Path, data: Path, n_features: int | None, proba: bool) -> tuple[str, int]:
@@ -93,6 +102,7 @@ def _predict(run: Path, data: Path, n_features: int | None, proba: bool) -> tupl
         )
     names = [str(name) for name in model.path_.feature_names]
     rows = NewRows(data, _needed(model, size), names)
+    say_notes(rows.notes(model._encoder))
     columns: dict[str, list[Any]] = {"prediction": []}
     for block in rows.blocks(model._encoder) if rows.n_rows else ():
         columns["prediction"] += np.asarray(model.predict(block, n_features=size)).tolist()
@@ -141,8 +151,10 @@ def _needed(model: Any, size: int) -> list[str]:
 
 
 def _as_csv(columns: dict[str, list[Any]]) -> str:
+    from kernelpath.cli.files import cell
+
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(columns)
-    writer.writerows(zip(*columns.values()))
+    writer.writerows([cell(value) for value in row] for row in zip(*columns.values()))
     return text.getvalue()

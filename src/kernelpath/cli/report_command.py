@@ -41,8 +41,11 @@ def report_command(
     Example: `kernelpath report run/ --out page.html`
     """
     with friendly_errors():
+        from kernelpath.cli.files import RUN_FILES, refuse_overwriting
         from kernelpath.cli.record import write_page_alone
 
+        others = [run / name for name in RUN_FILES if name != "report.html"]
+        refuse_overwriting([out], [run, *others])
         summary, details, place = _read(run)
         write_page_alone(out or place, summary, **details)
         typer.echo(f"Wrote {safe(out or place, 400)}")

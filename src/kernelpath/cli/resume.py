@@ -9,8 +9,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from kernelpath.atomic import check_writable
-from kernelpath.cli.console import HALF_WRITTEN, Interrupted
+from kernelpath.cli.console import Interrupted
 from kernelpath.cli.files import missing_folders, remove_empty
+from kernelpath.cli.start import HALF_WRITTEN
 from kernelpath.errors import DataError
 
 FOLDS = "folds"

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from kernelpath.cli.console import in_option_words
+from kernelpath.cli.console import in_option_words, safe
 from kernelpath.cli.files import write_csv, write_frame
 from kernelpath.cli.record import Record, write_page, write_record
 from kernelpath.cli.tables_out import path_rows
@@ -168,6 +168,17 @@ def columns_hold(names: list[str], content: str, limit: int = 5) -> str:
     """Say which columns hold what."""
     one = len(names) == 1
     return f"{quoted_columns(names, limit)} {'holds' if one else 'hold'} {content}"
+
+
+def quoted(texts: list[str]) -> str:
+    """Texts in quotes, printable.
+
+    Examples
+    --------
+    >>> quoted(["a", "b"])
+    "'a', 'b'"
+    """
+    return ", ".join(repr(safe(text, 40)) for text in texts)
 
 
 def quoted_columns(names: list[str], limit: int = 5) -> str:

@@ -60,28 +60,22 @@ class CVSettings:
 def resolve_rule(
     rule: str | None, budget: int | None, tolerance: float | None
 ) -> tuple[str, int | None, float]:
-    """Rule with its number; a budget or a tolerance alone implies its rule.
+    """Rule with its numbers; a budget or a tolerance alone implies its rule.
 
     Examples
     --------
-    >>> resolve_rule(None, 20, None)
-    ('budget', 20, 0.01)
+    >>> resolve_rule(None, 20, None), resolve_rule("one_se", 20, None)
+    (('budget', 20, 0.01), ('one_se', 20, 0.01))
     """
-    numbers = {"budget": budget, "tolerance": tolerance}
-    given = [name for name, value in numbers.items() if value is not None]
-    if len(given) == 2:
-        raise typer.BadParameter(
-            "are different rules; leave out one of the two", param_hint="'--budget', '--tolerance'"
-        )
-    if given and rule not in (None, given[0]):
+    if tolerance is not None and rule not in (None, "tolerance"):
         raise typer.BadParameter(
             f"has no effect with --rule {rule}; leave out one of the two",
-            param_hint=f"'--{given[0]}'",
+            param_hint="'--tolerance'",
         )
     if rule == "budget" and budget is None:
         raise typer.BadParameter("budget needs --budget, the largest number", param_hint="'--rule'")
-    chosen = given[0] if given else rule or "one_se"
-    return chosen, budget, 0.01 if tolerance is None else tolerance
+    implied = "tolerance" if tolerance is not None else "budget" if budget is not None else "one_se"
+    return rule or implied, budget, 0.01 if tolerance is None else tolerance
 
 
 def check_scoring(name: str | None) -> None:

@@ -20,6 +20,12 @@ def _new_table() -> RichTable:
     return RichTable(box=None, pad_edge=False, header_style="bold")
 
 
+def _add_names(table: RichTable, console: Any, *others: int) -> None:
+    """A column of names that is cut so that the others, of these widths, stay whole."""
+    room = console.width - sum(others) - 2 * len(others)
+    table.add_column("heaviest features", overflow="ellipsis", no_wrap=True, max_width=max(room, 8))
+
+
 def _number(value: float | None, digits: int = 3) -> str:
     return "" if value is None else f"{value:.{digits}f}"
 
@@ -61,8 +67,7 @@ def print_path(rows: list[dict[str, Any]]) -> None:
     # Numbers keep their width in a narrow terminal; only the names are cut.
     for name, width in (("features", 9), ("p", 7), ("KKT", 5), ("gap", 7)):
         table.add_column(name, justify="right", no_wrap=True, min_width=width)
-    names_width = max(console.width - 38, 12)
-    table.add_column("heaviest features", overflow="ellipsis", no_wrap=True, max_width=names_width)
+    _add_names(table, console, 9, 7, 5, 7)
     beyond = [row["note"].startswith("beyond") for row in rows]
     for row, outside in zip(rows, beyond):
         table.add_row(
@@ -99,13 +104,15 @@ def print_scores(summary: dict[str, Any]) -> None:
     marks = {cv["best"]["n_features"]: ["best"]}
     marks.setdefault(cv["chosen"]["n_features"], []).append(f"chosen ({cv['rule']})")
     rows = {size["n_features"]: size for size in summary["sizes"]}
-    table = _new_table()
-    table.add_column("features", justify="right", no_wrap=True, min_width=9)
-    table.add_column(safe(cv["scoring"], 30), justify="right", no_wrap=True)
-    table.add_column("se", justify="right", no_wrap=True)
-    table.add_column("", no_wrap=True)
-    table.add_column("heaviest features", overflow="ellipsis", no_wrap=True)
+    console, table = output_console(), _new_table()
     shown = shown_sizes(sorted(rows), marks)
+    measure = safe(cv["scoring"], 30)
+    said = {k: ", ".join(marks.get(k, [])) for k in shown}
+    widths = (9, max(len(measure), 7), 6, max(map(len, said.values())))
+    for name, width in zip(("features", measure, "se"), widths):
+        table.add_column(name, justify="right", no_wrap=True, min_width=width)
+    table.add_column("", no_wrap=True, min_width=widths[-1])
+    _add_names(table, console, *widths)
     for k in shown:
         row = rows[k]
         names = [summary["features"][i]["name"] for i in row["features"][:5]]
@@ -113,15 +120,26 @@ def print_scores(summary: dict[str, Any]) -> None:
             f"{k:,}",
             _number(row["score"]),
             _number(row["se"]),
-            ", ".join(marks.get(k, [])),
+            said[k],
             Text(", ".join(safe(name, 24) for name in names)),
             style="bold" if k == cv["chosen"]["n_features"] else "",
         )
-    console = output_console()
     console.print(table)
     if len(shown) < len(rows):
         note = f"{len(shown)} of the {len(rows)} sizes that were scored"
         console.print(Text(note, style="dim"))
+
+
+def baseline_lines(summary: dict[str, Any]) -> list[str]:
+    """Best score of every baseline, one line each."""
+    lines = []
+    for own in summary["baselines"]:
+        known = [place for place, score in enumerate(own["score"]) if score is not None]
+        if known:
+            best = max(known, key=lambda place: own["score"][place])
+            size, score = own["n_features"][best], own["score"][best]
+            lines.append(f"{safe(own['name'])}: best {_number(score)} at {size:,}.")
+    return lines
 
 
 def print_comparison(comparison: dict[str, Any]) -> None:
@@ -133,7 +151,7 @@ def print_comparison(comparison: dict[str, Any]) -> None:
     table = _new_table()
     table.add_column("features", justify="right", no_wrap=True, min_width=9)
     for method in methods:
-        table.add_column(method["name"], justify="right", no_wrap=True)
+        table.add_column(method["name"], justify="right", no_wrap=True, min_width=10)
     for k in shown_sizes(sizes, marked):
         table.add_row(f"{k:,}", *(_number(own.get(k)) for own in scores))
     table.add_section()

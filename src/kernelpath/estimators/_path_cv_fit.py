@@ -131,20 +131,22 @@ def unchanged(setup: Setup) -> Setup:
     return setup
 
 
-def rule_of(own: Any, rule: Any, budget: Any, tolerance: Any) -> Any:
-    """Rule meant by the arguments of ``choose``; a budget or a tolerance alone implies its own."""
-    given = {"budget": budget, "tolerance": tolerance}
-    named = [name for name, value in given.items() if value is not None]
-    if len(named) == 2:
-        raise ValueError("give a budget or a tolerance, not both: they are different rules")
+def rule_of(model: PathCV, rule: Any, budget: Any, tolerance: Any) -> tuple[Any, Any, Any]:
+    """Rule, budget and tolerance meant by the arguments of ``choose``.
+
+    Nothing means the model's own; a budget or a tolerance alone implies its rule.
+    """
+    if rule is None and budget is None and tolerance is None:
+        return model.rule, model.budget, model.tolerance
     if rule is None:
-        return named[0] if named else own
-    if named and rule != named[0]:
+        rule = "budget" if tolerance is None else "tolerance"
+    if tolerance is not None and rule != "tolerance":
         raise ValueError(
-            f"{named[0]}={given[named[0]]!r} has no effect under rule={rule!r}; leave out one of "
-            "the two"
+            f"tolerance={tolerance!r} has no effect under rule={rule!r}; leave out one of the two"
         )
-    return rule
+    if rule == "budget" and budget is None:
+        budget = model.budget
+    return rule, budget, model.tolerance if tolerance is None else tolerance
 
 
 def checked_size(n_features: Any, n_columns: int) -> int:

@@ -60,10 +60,6 @@ def prepare(
     """Check everything that can be checked, trace the path of all rows, and plan the work."""
     selector = LpKTASelector() if model.selector is None else model.selector
     check_rule(model.rule, model.budget, model.tolerance)
-    if model.budget is not None and isinstance(model.rule, str) and model.rule != "budget":
-        raise ValueError(
-            f"budget={model.budget!r} has no effect under rule={model.rule!r}; use rule='budget'"
-        )
     setup_checks.check_switches(model)
     check_selector(selector)
     setup_checks.resolve_predictors(model.predictor)  # refuses what cannot predict
@@ -74,7 +70,7 @@ def prepare(
     baseline_studies(study, model.baselines)  # refuses unknown names before the first trace
     part = replace(study.part(np.arange(rows.n_rows), report=True), task=study.task)
     sizes = setup_checks.resolve_sizes(model.n_features, part.traced.sizes)
-    if model.rule == "budget" and model.budget < sizes[0]:
+    if model.budget is not None and model.budget < sizes[0]:
         raise DataError(
             f"budget={model.budget}, but the smallest size to score has {sizes[0]} features."
         )

@@ -73,7 +73,7 @@ class PathCV(NotebookCard, SelectorMixin, BaseEstimator):
         Shuffling of folds, inner folds and forests.  None means 0: two runs agree, as far as
         selector and predictor themselves are seeded.
     budget : int, optional
-        Largest number of features, for ``rule="budget"``.
+        Largest number of features to choose, under any named rule.
     tolerance : float
         Loss of score that is accepted, for ``rule="tolerance"``.
     inner_cv : int, splitter or None
@@ -312,13 +312,11 @@ class PathCV(NotebookCard, SelectorMixin, BaseEstimator):
         Parameters
         ----------
         rule, budget, tolerance :
-            As in the constructor, whose values are the defaults.  A budget or a tolerance alone
+            As in the constructor.  Without any of them its own; a budget or a tolerance alone
             implies its rule.
         """
         check_is_fitted(self, "scores_")
-        rule = fitting.rule_of(self.rule, rule, budget, tolerance)
-        budget = self.budget if budget is None else budget
-        tolerance = self.tolerance if tolerance is None else tolerance
+        rule, budget, tolerance = fitting.rule_of(self, rule, budget, tolerance)
         place = choose(self.scores_, rule, budget=budget, tolerance=tolerance)
         k = int(self.scores_.n_features[place])
         if "_setup" in self.__dict__:  # a loaded model knows the scores, not the rows
