@@ -157,9 +157,12 @@ def _check_there(wanted: Sequence[str], names: Sequence[str]) -> None:
     if missing := [name for name in wanted if name not in known]:
         what = "column" if len(missing) == 1 else "columns"
         verb = "is" if len(missing) == 1 else "are"
+        near = difflib.get_close_matches(missing[0], names[:30_000], n=1)
+        same = [known for known in names if known.casefold() == missing[0].casefold()]
+        hint = f"; did you mean {quote(*(same or near)[:1])}?" if same or near else ""
         raise DataError(
             f"{what} {quote(*missing)} {verb} missing, which the model needs: add the columns, or "
-            "check their names"
+            f"check their names{hint}"
         )
 
 

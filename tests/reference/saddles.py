@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import cvxpy as cp
 import numpy as np
 
@@ -55,3 +57,22 @@ def primal_value(K, loss, y):
     w, b = cp.Variable(root.shape[1]), cp.Variable()
     value = 0.5 * cp.sum_squares(w) + cp.sum(losses_of(loss, y, root @ w + b))
     return cp.Problem(cp.Minimize(value)).solve(solver="CLARABEL")
+
+
+def mkl_value(factors, loss, targets, cost, constraints):
+    """Smallest value of multiple kernel learning on a sum of kernels, in one convex program.
+
+    ``factors`` are those of the kernels, ``targets`` one target for each output, ``cost`` and
+    ``constraints`` functions of the weights as a cvxpy variable.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # cvxpy tells how it writes powers
+        d = cp.Variable(len(factors), nonneg=True)
+        value = cost(d)
+        for y in targets:
+            b = cp.Variable()
+            parts = [cp.Variable(factor.shape[1]) for factor in factors]
+            scores = sum(factor @ w for factor, w in zip(factors, parts)) + b
+            value += 0.5 * sum(cp.quad_over_lin(w, d[k]) for k, w in enumerate(parts))
+            value += cp.sum(losses_of(loss, y, scores))
+        return cp.Problem(cp.Minimize(value), constraints(d)).solve(solver="CLARABEL")

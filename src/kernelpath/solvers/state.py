@@ -1,0 +1,165 @@
+"""What all solvers of generalised multiple kernel learning share: bounds, stopping, the result."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernelpath.feasible_sets import NonNegative
+from kernelpath.fits.svm import solve_dual
+from kernelpath.problem import (
+    Evaluation,
+    Evaluator,
+    Problem,
+    lower_bound,
+    relative,
+    stationarity,
+)
+
+CONVERGED, LIMIT, STALLED = "converged", "iteration limit", "stalled"
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """Where a solver arrived, and how good that is.
+
+    Attributes
+    ----------
+    at : Evaluation
+        The best point: weights, dual vectors and biases.
+    lower : float
+        Certified lower bound of the optimum; minus infinity for problems that are not convex.
+    gap : float or None
+        Relative distance of the objective from the lower bound; None where there is none.
+    residual : float
+        Stationarity of the point.
+    n_svm, n_steps, n_iter : int
+        Support vector machines, steps of their solver, iterations.
+    status : str
+    history : list of dict
+        Objective, bound and counts after every iteration.
+    """
+
+    at: Evaluation
+    lower: float
+    gap: float | None
+    residual: float
+    n_svm: int
+    n_steps: int
+    n_iter: int
+    status: str
+    history: list[dict[str, float]] = field(default_factory=list)
+
+    @property
+    def weights(self) -> NDArray[np.float64]:
+        """Weights of the best point."""
+        return self.at.weights
+
+    @property
+    def objective(self) -> float:
+        """Objective of the best point, from above."""
+        return self.at.upper
+
+
+class Progress:
+    """Bounds so far: the best point from above, the best bound from below."""
+
+    def __init__(self, problem: Problem, evaluate: Evaluator, tol: float) -> None:
+        self.problem, self.evaluate, self.tol = problem, evaluate, tol
+        self.best: Evaluation | None = None
+        self.lower = -math.inf
+        self.residual = math.inf
+        self.svm_gap = math.inf
+        self.history: list[dict[str, float]] = []
+
+    def look(self, at: Evaluation) -> NDArray[np.float64]:
+        """Take a point in; return its gradient."""
+        quad = self.problem.kernel.grad_quad(at.weights, at.U)
+        gradient = self.problem.regularizer.gradient(at.weights) - 0.5 * quad
+        if self.problem.is_convex:
+            self.lower = max(self.lower, lower_bound(self.problem, at, quad))
+        self.residual = stationarity(self.problem, at.weights, gradient, at.value)
+        self.svm_gap = relative(at.upper, at.value)
+        if self.best is None or at.upper <= self.best.upper or not self.problem.is_convex:
+            self.best = at
+        self.history.append(
+            {
+                "objective": at.upper,
+                "lower": self.lower,
+                "n_svm": self.evaluate.n_svm,
+                "n_steps": self.evaluate.n_steps,
+            }
+        )
+        return gradient
+
+    @property
+    def gap(self) -> float:
+        """Certified relative gap, or the stationarity where there is no certificate."""
+        if self.problem.is_convex and not math.isinf(self.lower):
+            assert self.best is not None
+            return relative(self.best.upper, self.lower)
+        return self.residual
+
+    @property
+    def done(self) -> bool:
+        """Whether the gap is small enough."""
+        return self.gap <= self.tol
+
+    def result(self, n_iter: int, status: str) -> Solution:
+        """The end of the work."""
+        assert self.best is not None
+        certified = self.problem.is_convex and not math.isinf(self.lower)
+        return Solution(
+            at=self.best,
+            lower=self.lower,
+            gap=relative(self.best.upper, self.lower) if certified else None,
+            residual=self.residual,
+            n_svm=self.evaluate.n_svm,
+            n_steps=self.evaluate.n_steps,
+            n_iter=n_iter,
+            status=status,
+            history=self.history,
+        )
+
+
+class MissingCapability(TypeError):
+    """A solver cannot work on this problem; the message says what it lacks and what to use."""
+
+
+def require(problem: Problem, solver: str, **needs: Any) -> None:
+    """Refuse a problem that lacks what a solver needs, before any work."""
+    lacking = [what for what, there in needs.items() if not there]
+    if lacking:
+        words = ", ".join(name.replace("_", " ") for name in lacking)
+        raise MissingCapability(
+            f"solver {solver!r} needs {words}, which "
+            f"{type(problem.kernel).__name__} with {type(problem.regularizer).__name__} on "
+            f"{type(problem.feasible).__name__} does not have; use solver='auto' or 'spg'"
+        )
+
+
+def natural_start(problem: Problem, given: NDArray[np.float64] | None) -> NDArray[np.float64]:
+    """The point that was given, made feasible, or one of sensible size.
+
+    The optimum of a sum costs no more than the objective without any kernel; equal weights that
+    cost a third of it are of the right size in whatever units the kernels are.
+    """
+    if given is not None:
+        return problem.feasible.project(np.asarray(given, dtype=np.float64))
+    uniform = problem.feasible.start(problem.kernel.n_kernels)
+    if not (problem.is_convex and isinstance(problem.feasible, NonNegative)):
+        return uniform
+    n = problem.kernel.n_rows
+    null = sum(solve_dual(np.zeros((n, n)), dual, tol=1e-3).primal for dual in problem.duals)
+    low, high = -60.0, 60.0  # powers of two
+    for _ in range(40):
+        middle = 0.5 * (low + high)
+        if problem.regularizer.value(2.0**middle * uniform) > null / 3.0:
+            high = middle
+        else:
+            low = middle
+    return 2.0**low * uniform

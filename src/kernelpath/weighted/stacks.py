@@ -1,0 +1,288 @@
+"""Sums of kernels held as numbers: matrices, and factors of matrices of low rank."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernelpath.errors import DataError
+from kernelpath.weighted.base import SumBase, as_columns
+
+SYMMETRY = 1e-8  # largest difference of a matrix from its transpose, relative to its size
+NEGATIVE = 1e-8  # smallest eigenvalue, relative to the largest, that counts as zero
+RANK_TOL = 1e-10  # share of the trace that a factor may leave out
+LOW_RANK = 0.25  # of the rows: a factor of higher rank is slower than the matrix
+
+
+class PackedKernels(SumBase):
+    """Matrices, each kept as its lower triangle in one row of a table.
+
+    Parameters
+    ----------
+    packed : ndarray of shape (n_kernels, n_rows (n_rows + 1) / 2)
+    n_rows : int
+    """
+
+    def __init__(self, packed: NDArray, n_rows: int) -> None:
+        self._packed = packed
+        self.n_kernels, self.n_rows = len(packed), n_rows
+        self._rows, self._columns = np.tril_indices(n_rows)
+        self._twice = np.where(self._rows == self._columns, 1.0, 2.0)
+
+    @classmethod
+    def of(cls, grams: Sequence[NDArray], dtype: Any = np.float64) -> PackedKernels:
+        """From whole matrices."""
+        n = len(grams[0])
+        places = np.tril_indices(n)
+        packed = np.empty((len(grams), len(places[0])), dtype=dtype)
+        for row, gram in zip(packed, grams):
+            row[:] = gram[places]
+        return cls(packed, n)
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of the matrices."""
+        return self._packed.nbytes
+
+    def gram(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Weighted sum of the matrices."""
+        used = np.flatnonzero(weights)
+        K = np.zeros((self.n_rows, self.n_rows))
+        if len(used) == self.n_kernels:
+            triangle = weights @ self._packed
+        else:
+            triangle = weights[used] @ self._packed[used]
+        K[self._rows, self._columns] = triangle
+        K[self._columns, self._rows] = triangle
+        return K
+
+    def quad(self, U: NDArray[np.float64]) -> NDArray[np.float64]:
+        """``sum_o u_o' K_k u_o`` of every matrix."""
+        U = as_columns(U)
+        pairs = (U @ U.T)[self._rows, self._columns] * self._twice
+        return self._packed @ pairs
+
+    def times(self, parts: NDArray[np.intp], u: NDArray[np.float64]) -> NDArray[np.float64]:
+        """``K_k u`` of some matrices, as columns."""
+        product = np.empty((self.n_rows, len(parts)))
+        K = np.empty((self.n_rows, self.n_rows))
+        for column, k in enumerate(parts):
+            K[self._rows, self._columns] = self._packed[k]
+            K[self._columns, self._rows] = self._packed[k]
+            product[:, column] = K @ u
+        return product
+
+    def restrict(self, parts: NDArray[np.intp]) -> PackedKernels:
+        """Some of the matrices."""
+        return PackedKernels(self._packed[parts], self.n_rows)
+
+
+class FactorKernels(SumBase):
+    r"""Matrices of low rank, :math:`K_k = \Phi_k \Phi_k^\top`.
+
+    Parameters
+    ----------
+    factors : ndarray of shape (n_columns, n_rows)
+        Transposed factors of all parts, below one another.
+    starts : ndarray of shape (n_kernels + 1,)
+        Where the factor of each part begins.
+    """
+
+    def __init__(self, factors: NDArray[np.float64], starts: NDArray[np.intp]) -> None:
+        self._factors, self._starts = factors, np.asarray(starts, dtype=np.intp)
+        self.n_kernels, self.n_rows = len(starts) - 1, factors.shape[1]
+
+    @classmethod
+    def of(cls, factors: Sequence[NDArray[np.float64]]) -> FactorKernels:
+        """From factors of shape (n_rows, rank)."""
+        starts = np.cumsum([0, *(factor.shape[1] for factor in factors)])
+        return cls(np.ascontiguousarray(np.hstack(factors).T), starts)
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of the factors."""
+        return self._factors.nbytes
+
+    @property
+    def ranks(self) -> NDArray[np.intp]:
+        """Rank of each part."""
+        return np.diff(self._starts)
+
+    def gram(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Weighted sum of the matrices, by one product of factors; weights may be negative."""
+        columns = self._columns_of(np.flatnonzero(weights))
+        scale = np.repeat(weights, self.ranks)[columns, None]
+        used = self._factors[columns]
+        if (scale >= 0).all():  # a matrix times its transpose: half the work
+            used = used * np.sqrt(scale)
+            return used.T @ used
+        K = used.T @ (used * scale)
+        return 0.5 * (K + K.T)
+
+    def quad(self, U: NDArray[np.float64]) -> NDArray[np.float64]:
+        """``sum_o |Phi_k' u_o|^2`` of every part."""
+        squares = np.square(self._factors @ as_columns(U)).sum(axis=1)
+        return _segment_sums(squares, self._starts)
+
+    def times(self, parts: NDArray[np.intp], u: NDArray[np.float64]) -> NDArray[np.float64]:
+        """``Phi_k Phi_k' u`` of some parts, as columns."""
+        columns = self._columns_of(np.asarray(parts))
+        used = self._factors[columns]
+        scaled = used * (used @ u)[:, None]
+        starts = np.concatenate([[0], np.cumsum(self.ranks[parts])])
+        return _segment_sums(scaled, starts).T
+
+    def restrict(self, parts: NDArray[np.intp]) -> FactorKernels:
+        """Some of the parts."""
+        starts = np.concatenate([[0], np.cumsum(self.ranks[parts])])
+        return FactorKernels(self._factors[self._columns_of(np.asarray(parts))], starts)
+
+    def _columns_of(self, parts: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Rows of the table of factors that belong to some parts."""
+        if len(parts) == self.n_kernels and np.array_equal(parts, np.arange(self.n_kernels)):
+            return np.arange(len(self._factors))
+        ranks = self.ranks[parts]
+        before = np.cumsum(ranks) - ranks
+        return np.repeat(self._starts[parts] - before, ranks) + np.arange(ranks.sum())
+
+
+def _segment_sums(values: NDArray, starts: NDArray[np.intp]) -> NDArray:
+    """Sums of consecutive rows; a segment may be empty."""
+    total = np.zeros((len(starts) - 1, *values.shape[1:]))
+    filled = np.flatnonzero(np.diff(starts) > 0)
+    if len(filled):
+        total[filled] = np.add.reduceat(values, starts[filled], axis=0)
+    return total
+
+
+class Concatenated(SumBase):
+    """Several sums as one, their parts in a given order.
+
+    Parameters
+    ----------
+    families : sequence of SumKernel
+    places : sequence of ndarray
+        Positions of the parts of each family in the whole.
+    """
+
+    def __init__(self, families: Sequence[Any], places: Sequence[NDArray[np.intp]]) -> None:
+        held = [(f, np.asarray(p)) for f, p in zip(families, places) if f.n_kernels]
+        self._families = [family for family, _ in held]
+        self._places = [place for _, place in held]
+        self.n_kernels = sum(family.n_kernels for family in self._families)
+        self.n_rows = self._families[0].n_rows
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of all families."""
+        return sum(family.nbytes for family in self._families)
+
+    def gram(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Sum of the matrices of the families."""
+        K = np.zeros((self.n_rows, self.n_rows))
+        for family, places in zip(self._families, self._places):
+            if weights[places].any():
+                K += family.gram(weights[places])
+        return K
+
+    def quad(self, U: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Quadratic forms of all parts."""
+        q = np.empty(self.n_kernels)
+        for family, places in zip(self._families, self._places):
+            q[places] = family.quad(U)
+        return q
+
+    def times(self, parts: NDArray[np.intp], u: NDArray[np.float64]) -> NDArray[np.float64]:
+        """``K_k u`` of some parts, as columns."""
+        product = np.empty((self.n_rows, len(parts)))
+        for family, inside, own in self._split(parts):
+            product[:, inside] = family.times(own, u)
+        return product
+
+    def restrict(self, parts: NDArray[np.intp]) -> Concatenated:
+        """Some of the parts."""
+        split = self._split(parts)
+        return Concatenated([f.restrict(own) for f, _, own in split], [i for _, i, _ in split])
+
+    def _split(self, parts: NDArray[np.intp]) -> list[tuple[Any, NDArray, NDArray]]:
+        """For each family: positions within ``parts``, and numbers within the family."""
+        split = []
+        for family, places in zip(self._families, self._places):
+            number = np.full(self.n_kernels, -1)
+            number[places] = np.arange(len(places))
+            inside = np.flatnonzero(number[parts] >= 0)
+            if len(inside):
+                split.append((family, inside, number[np.asarray(parts)[inside]]))
+        return split
+
+
+# -- from matrices that users give -----------------------------------------------------------------
+
+
+def check_grams(grams: Any) -> list[NDArray[np.float64]]:
+    """Refuse what is no list of kernel matrices of the same rows, and say which one and why."""
+    if getattr(grams, "ndim", 3) == 2:
+        grams = [grams]
+    checked = [np.asarray(gram, dtype=np.float64) for gram in grams]
+    if not checked:
+        raise DataError("There is no kernel matrix; give at least one.")
+    n = len(checked[0]) if checked[0].ndim else 0
+    for k, gram in enumerate(checked):
+        if gram.shape != (n, n):
+            raise DataError(
+                f"Kernel matrix {k} has the shape {gram.shape}, but all must be square and as "
+                f"large as the first, ({n}, {n})."
+            )
+        if not np.isfinite(gram).all():
+            raise DataError(f"Kernel matrix {k} holds NaN or infinite values.")
+        size = np.abs(gram).max(initial=0.0)
+        if np.abs(gram - gram.T).max(initial=0.0) > SYMMETRY * size:
+            raise DataError(f"Kernel matrix {k} is not symmetric.")
+    return checked
+
+
+def factored(grams: Sequence[NDArray[np.float64]], tol: float = RANK_TOL) -> Concatenated:
+    """Matrices of low rank as factors, the others packed.
+
+    Refuses matrices that are not positive semidefinite.
+    """
+    factors, whole, low, full = [], [], [], []
+    for k, gram in enumerate(grams):
+        factor = factor_of(gram, tol, name=f"Kernel matrix {k}")
+        if factor.shape[1] <= LOW_RANK * len(gram):
+            factors.append(factor)
+            low.append(k)
+        else:
+            whole.append(gram)
+            full.append(k)
+    families: list[Any] = []
+    if factors:
+        families.append(FactorKernels.of(factors))
+    if whole:
+        families.append(PackedKernels.of(whole))
+    places = [np.array(part, dtype=np.intp) for part in (low, full) if part]
+    return Concatenated(families, places)
+
+
+def factor_of(gram: NDArray, tol: float = RANK_TOL, name: str = "A kernel matrix") -> NDArray:
+    """Factor of a positive semidefinite matrix, of as few columns as the tolerance allows.
+
+    Examples
+    --------
+    >>> x = np.array([1.0, 2.0, 3.0])
+    >>> factor_of(np.outer(x, x)).shape
+    (3, 1)
+    """
+    values, vectors = np.linalg.eigh(gram)
+    largest = max(values[-1], 0.0) if len(values) else 0.0
+    if len(values) and values[0] < -NEGATIVE * max(largest, np.abs(gram).max()):
+        raise DataError(
+            f"{name} is not positive semidefinite: it has the eigenvalue {values[0]:.3g}."
+        )
+    kept = np.maximum(values[::-1], 0.0)
+    rest = kept.sum() - np.cumsum(kept)
+    rank = int(np.searchsorted(-rest, -tol * kept.sum())) + 1 if kept.sum() > 0 else 0
+    return vectors[:, ::-1][:, :rank] * np.sqrt(kept[:rank])
