@@ -14,6 +14,7 @@ from scipy import sparse
 import kernelpath as kp
 from kernelpath.report.html import save_html
 from kernelpath.report.summary import summarize_cv, summarize_path
+from kernelpath.report.words import headline
 from path_examples import make_path
 
 ARGUMENTS = (
@@ -129,6 +130,41 @@ def no_feature():
     return summarize_path(make_path(np.zeros((2, 3)), events=()))
 
 
+@cache
+def _faint(n_features):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(120, n_features))
+    y = (X[:, :2].sum(axis=1) + rng.normal(size=120) > 0).astype(int)
+    return summarize_cv(kp.PathCV(cv=3, predictor="joint_rbf").fit(X, y))
+
+
+def faint(n_features=9):
+    """Summary with scores whose weak features leave before the end; one has a weight only once."""
+    summary = copy.deepcopy(_faint(n_features))
+    row = [0.01] + [0.0] * (len(summary["points"]["parameter"]) - 1)
+    summary["weights"]["others"].append({"feature": 0, "weights": row})
+    return summary
+
+
+@cache
+def _ranked():
+    data = kp.datasets.make_ring(n_samples=80, n_features=6, random_state=0)
+    path = kp.LpKTASelector(norm_strength=1e9).fit(data.X, data.y).path_
+    return summarize_path(path, data.X, data.y)
+
+
+def ranked():
+    """Summary of a path that selects nothing, though it can rank the features."""
+    return copy.deepcopy(_ranked())
+
+
+def beaten():
+    """Summary with scores, in which another ranking does better, above the chosen size."""
+    summary = scored()
+    summary["baselines"][0]["score"][2:4] = [0.74, 0.77]
+    return summary | {"headline": headline(summary)}
+
+
 def bare():
     """The least that a summary can hold."""
     summary = one_point()
@@ -171,6 +207,10 @@ CASES = {
     "one point": one_point,
     "no feature": no_feature,
     "bare": bare,
+    "faint": faint,
+    "one feature": lambda: faint(1),
+    "ranked": ranked,
+    "beaten": beaten,
 }
 
 

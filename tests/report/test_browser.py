@@ -10,7 +10,7 @@ import pytest
 from report.browser import (
     CASES,
     HOSTILE,
-    chromium,
+    faint,
     hostile,
     mixed,
     opened,
@@ -20,17 +20,6 @@ from report.browser import (
 )
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("browser")]
-
-
-@pytest.fixture(scope="module")  # its event loop must not outlive this file
-def browser():
-    try:
-        manager = chromium()
-        found = manager.__enter__()
-    except LookupError as error:
-        pytest.skip(f"no browser: {error}")
-    yield found
-    manager.__exit__(None, None, None)
 
 
 def names(page):
@@ -175,7 +164,7 @@ def test_the_table_filters_and_shows_all(browser, tmp_path):
         assert names(page) == [name for name in everything if "x1" in name]
         page.fill("#filter", "no such name")
         assert names(page) == []
-        assert "No name contains" in page.locator("#table-note").inner_text()
+        assert "No name contains" in page.locator("#features tbody").inner_text()
 
 
 def test_sizes_with_hidden_features_say_so(browser, tmp_path):
@@ -406,7 +395,7 @@ CONTRAST = """() => {
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("make", [scored, traced, hostile, many_shades])
+@pytest.mark.parametrize("make", [scored, traced, hostile, many_shades, faint])
 def test_all_text_stands_out(browser, tmp_path, scheme, make):
     """WCAG 2.1 AA: 4.5 to 1, also for the numbers on the cells of a heat map."""
     with opened(browser, tmp_path, make(), color_scheme=scheme) as one:

@@ -131,6 +131,8 @@ def test_facts_and_notices():
     summary = scored()
     summary["cv"]["nested"] = {"score": 0.71234, "se": 0.02, "n_features": [3, 3, 5]}
     assert "(nested): 0.712 ± 0.020" in Reader(render_html(summary)).words()
+    summary["data"]["target"]["classes"] = [{"label": "a", "count": 120}]
+    assert "classification, 1 class " in Reader(render_html(summary)).words()
     copies = mixed("regression")
     assert copies["notices"][0]["text"] in Reader(render_html(copies)).words()
 
@@ -145,8 +147,24 @@ def test_how_to_load_names_the_files_and_the_command():
     assert "Beside this page: scores table scores.csv , path.png ." in words
     assert "kernelpath cv 'a & b'" in words
     assert "<title>A &lt;title&gt;</title>" in page
-    assert "load_model" not in render_html(traced())
+    assert "load_model" not in render_html(traced(), files={"path": "path.kpath"})
     assert "load_path" not in render_html(scored(), files={"model": "m.kpmodel"})
+
+
+@pytest.mark.parametrize("make", [scored, traced])
+def test_without_files_the_page_says_how_to_make_them(make):
+    words = Reader(render_html(make())).words()
+    assert "How to load this" not in words
+    kind = "model" if make is scored else "path"
+    file = f'"{kind}.kp{kind}"' if kind == "model" else '"path.kpath"'
+    saved, loaded = f"{kind}.save({file})", f"kp.load_{kind}({file})"
+    assert words.index(saved) < words.index(loaded)
+    # A command that wrote only other files, or none, is told how to write these.
+    for files in ({}, {"comparison.csv": "comparison.csv"}):
+        words = Reader(render_html(make(), command="kernelpath compare", files=files)).words()
+        assert "run kernelpath path with --out run" in " ".join(words.split())
+        assert "kp.load_" not in words
+        assert ".save(" not in words
 
 
 # -- safety ---------------------------------------------------------------------------------------

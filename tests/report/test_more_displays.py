@@ -9,12 +9,14 @@ import numpy as np
 import pytest
 
 from kernelpath.report import canvas
+from kernelpath.report.accuracy import AccuracyDisplay
 from kernelpath.report.certificates_display import ROUNDING, CertificateDisplay
 from kernelpath.report.entries_display import EntriesDisplay
 from kernelpath.report.redundancy_display import RedundancyDisplay
 from kernelpath.report.stability_display import StabilityDisplay
 from kernelpath.report.summary import summarize_path
 from kernelpath.report.views_display import ViewsDisplay, _few_ticks
+from kernelpath.scoring import PathScores
 from path_examples import WEIGHTS, from_masks, make_path
 from report.display_examples import (
     assert_nothing_collides,
@@ -190,6 +192,14 @@ def test_index_above_and_features_below():
     assert "chosen" in words(top)
 
 
+def test_a_line_that_stops_says_why():
+    axes = stability().plot()  # undefined at the last size
+    assert any("undefined where all choose all, or none" in text for text in words(axes[0]))
+    assert_nothing_collides(axes)
+    whole = {"index": np.array([0.4, 0.9, 0.5]), "low": np.zeros(3), "high": np.ones(3)}
+    assert not any("undefined" in text for text in words(stability(**whole).plot()[0]))
+
+
 def test_stability_of_odd_shapes():
     undefined = np.full(3, np.nan)
     top, _ = stability(index=undefined, low=undefined, high=undefined).plot()
@@ -266,6 +276,17 @@ def test_bars_far_from_zero_become_dots(mixed):
     assert axes[0, 0].get_ylim()[0] > 900
 
 
+def test_a_value_between_gaps_has_a_dot(mixed):
+    summary = copy.deepcopy(mixed["values"])
+    view = next(view for view in summary["views"] if view["kind"] == "numeric")
+    n = len(view["grid"])
+    view["curves"] = [[1.0] * 10 + [None] * 10 + [3.0] + [None] * (n - 22) + [2.0]]
+    (ax,) = ViewsDisplay.from_summary(summary | {"views": [view]}).plot().ravel()
+    curve = ax.lines[-1]
+    assert curve.get_marker() == "o"
+    assert curve.get_markevery() == [20, n - 1]
+
+
 def test_views_with_unknown_numbers(mixed):
     summary = copy.deepcopy(mixed["two"])
     for view in summary["views"]:
@@ -316,4 +337,15 @@ def test_values_are_written_if_few(n):
     similarity[0, 1] = np.nan
     ax = RedundancyDisplay(names, similarity).plot()
     assert len(ax.texts) - 1 == (n * (n - 1) - 1 if n <= 14 else 0)
+    assert_nothing_collides(ax)
+
+
+# -- scores ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("sizes", [[1, 2, 3, 4], list(range(1, 10)), [1, 2, 5, 10, 40, 60]])
+def test_few_sizes_are_all_ticks(sizes):
+    scores = PathScores(sizes, np.linspace(0.5, 0.9, 2 * len(sizes)).reshape(2, -1))
+    ax = AccuracyDisplay.from_scores(scores, n_columns=60).plot()
+    assert ax.get_xticks().tolist() == sizes
     assert_nothing_collides(ax)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import io
 import json
 
@@ -17,7 +18,7 @@ from kernelpath.inputs import as_column_table
 from kernelpath.report.facts import describe_data, notices
 from kernelpath.report.summary import schema, summarize_path
 from kernelpath.report.views import feature_views, kernel_curve, redundancy
-from kernelpath.report.words import headline
+from kernelpath.report.words import headline, remarks, stability_words
 
 HOSTILE = ["<script>alert(1)</script>", '"quoted"', "=1+1", "\U0001f600", "\u202eright", "x" * 300]
 
@@ -115,8 +116,38 @@ def test_a_path_without_features():
     )  # fmt: skip
     summary = valid(nothing.summary())
     assert summary["sizes"] == []
-    assert summary["headline"] == "0 of 4 features are selected."
+    assert summary["headline"] == "No feature is selected along the path."
+    (notice,) = summary["notices"]
+    assert notice["kind"] == "empty_path"
+    assert notice["text"] == "No point of the path selects a feature. Try a weaker penalty."
     assert "No feature is selected" in nothing._repr_html_()
+
+
+def test_a_path_that_only_ranks(ring):
+    path = kp.LpKTASelector(norm_strength=1e9).fit(ring.X, ring.y).path_
+    summary = valid(path.summary(ring.X, ring.y))
+    headline = "No feature is selected along the path; features can only be ranked."
+    assert summary["headline"] == headline
+    assert [size["n_features"] for size in summary["sizes"]] == list(range(1, 9))
+    (notice,) = summary["notices"]
+    assert notice["kind"] == "empty_path"
+    assert "norm strength of 1e+09 no weight exceeds 0.001." in notice["text"]
+    assert "Try a smaller norm strength, or choose a number of features." in notice["text"]
+    assert max(summary["sizes"][-1]["weights"]) < 0.001
+
+
+def test_nothing_above_chance_is_said(ring):
+    rng = np.random.default_rng(3)
+    model = kp.PathCV(cv=3, n_features=[1, 2, 8], predictor="joint_rbf")
+    summary = valid(model.fit(ring.X, rng.permutation(ring.y)).summary())
+    for score, kinds in ((0.4, ["chance"]), (0.6, [])):
+        changed = copy.deepcopy(summary)
+        changed["cv"] |= {"chance": 0.5, "best": {"n_features": 2, "score": score, "se": None}}
+        assert [one["kind"] for one in remarks(changed)] == kinds
+    changed["cv"]["chance"] = 0.6
+    assert remarks(changed)[0]["text"] == "No size scores above chance (0.600)."
+    best, chance = summary["cv"]["best"]["score"], summary["cv"]["chance"]
+    assert ("chance" in [one["kind"] for one in summary["notices"]]) == (best <= chance)
 
 
 def test_many_features_are_thinned():
@@ -154,6 +185,9 @@ def test_facts_and_notices(make):
     assert told["constant"] == "1 column is constant and cannot be selected."
     assert told["duplicates"].startswith("2 columns are exact copies")
     assert "8 of 200 rows (4.0 %) are of the class 'rare'" in told["imbalance"]
+    y = np.where(np.arange(200) < 1, "rare", "common")
+    told = notices(describe_data(as_column_table(make(X)), y, "classification"))
+    assert "1 of 200 rows (0.5 %) is of the class 'rare'" in told[-1]["text"]
 
 
 def test_negative_zeros_are_zeros():
@@ -215,6 +249,41 @@ def test_views_of_many_classes_and_constant_columns():
     assert np.isfinite(second["curves"]).all()
 
 
+def test_no_curve_where_there_are_no_rows():
+    rng = np.random.default_rng(0)
+    x = np.concatenate([rng.uniform(1, 8, 200), np.full(80, 24.0)])
+    y = np.where(x < 10, 20 + 2 * x, 10) + rng.normal(size=280)
+    (view,) = feature_views(as_column_table(x[:, None]), y, "regression", [0])
+    grid, curve = np.array(view["grid"]), np.array(view["curves"][0])
+    gap = (grid > x[x < 10].max()) & (grid < 24)
+    assert gap.sum() > 20
+    assert np.isnan(curve[gap]).all()
+    assert np.isfinite(curve[~gap]).all()
+    assert grid[np.isfinite(curve)][-1] == 24
+    assert np.abs(curve[-1] - 10) < 1
+
+
+@pytest.mark.parametrize("n_levels", [2, 3, 4, 5])
+def test_a_feature_of_few_values_has_a_point_at_each(n_levels):
+    rng = np.random.default_rng(0)
+    x = rng.integers(0, n_levels, 300) / 3.0
+    (view,) = feature_views(as_column_table(x[:, None]), x + 0.1, "regression", [0])
+    told = np.isfinite(view["curves"][0])
+    np.testing.assert_array_equal(np.array(view["grid"])[told], np.unique(x))
+    assert not np.any(told[1:] & told[:-1])
+    values = np.array(view["curves"][0])[told]
+    np.testing.assert_allclose(values, np.unique(x) + 0.1, atol=0.05)
+
+
+def test_the_curve_stays_in_the_range_of_the_target():
+    rng = np.random.default_rng(0)
+    x = np.concatenate([rng.uniform(0, 1, 60), [1.19, 1.38]])
+    y = np.minimum(50.0, 80 * x**3)
+    (view,) = feature_views(as_column_table(x[:, None]), y, "regression", [0])
+    assert np.nanmax(view["curves"]) <= y.max()
+    assert np.nanmin(view["curves"]) >= y.min()
+
+
 def test_redundancy_of_copies_and_strangers():
     rng = np.random.default_rng(0)
     x = rng.normal(size=500)
@@ -230,7 +299,7 @@ def test_redundancy_of_copies_and_strangers():
 
 
 def test_headlines():
-    base = {"n_features": 20_000, "points": {"n_selected": [5]}}
+    base = {"n_features": 20_000, "points": {"n_selected": [5]}, "sizes": [], "baselines": []}
     cv = {
         "scoring": "accuracy",
         "rule": "one_se",
@@ -245,6 +314,77 @@ def test_headlines():
     assert headline(base | {"cv": other}).endswith("the chosen 11 reach 0.905 ± 0.010.")
     assert headline(base | {"cv": cv | {"chosen": cv["best"]}}).endswith("± 0.010 (accuracy).")
     assert headline(base | {"cv": None}) == "5 of 20,000 features are selected."
+
+
+@pytest.mark.parametrize(
+    ("total", "sizes", "words"),
+    [
+        (5, [5, 1], "The path leads from 5 to 1 of 5 features."),
+        (5, [5, 0], "The path leads from 5 to none of 5 features."),
+        (5, [1, 1], "1 of 5 features is selected."),
+        (5, [2, 2], "2 of 5 features are selected."),
+        (5, [0, 0], "No feature is selected along the path."),
+        (1, [1], "The one feature is selected."),
+        (1, [1, 0], "The one feature is selected on a part of the path."),
+        (1, [0], "No feature is selected along the path."),
+    ],
+)
+def test_headlines_of_none_one_and_many(total, sizes, words):
+    base = {"n_features": total, "points": {"n_selected": sizes}, "sizes": [], "cv": None}
+    assert headline(base) == words
+
+
+def test_scores_of_one_feature():
+    base = {"n_features": 5, "baselines": []}
+    one = {"n_features": 1, "score": 0.9, "se": None}
+    many = {"n_features": 3, "score": 0.95, "se": 0.01}
+    cv = {"scoring": "r2", "rule": "best", "best": one, "chosen": one}
+    assert headline(base | {"cv": cv}) == "1 of 5 features reaches 0.900 (r2)."
+    assert headline(base | {"cv": cv, "n_features": 1}) == "The one feature reaches 0.900 (r2)."
+    chosen = cv | {"best": many, "rule": "budget"}
+    assert headline(base | {"cv": chosen}) == (
+        "3 of 5 features reach 0.950 ± 0.010 (r2); the chosen one reaches 0.900."
+    )
+    within = headline(base | {"cv": chosen | {"rule": "one_se"}})
+    assert within.endswith("; 1 reaches it within one standard error.")
+
+
+def test_a_better_baseline_is_in_the_headline():
+    best = {"n_features": 4, "score": 0.55, "se": 0.01}
+    cv = {"scoring": "accuracy", "rule": "best", "best": best, "chosen": best}
+    base = {"n_features": 9, "cv": cv}
+    own = "4 of 9 features reach 0.550 ± 0.010 (accuracy)."
+    other = {"name": "f_test", "n_features": [1, 3, 5], "score": [None, 0.562, 0.562]}
+    forest = {"name": "forest", "n_features": [1], "score": [0.56]}
+    said = headline(base | {"baselines": [forest, other]})
+    assert said == f"{own} f_test reaches 0.562 with 3."
+    for score in (0.5501, 0.55, 0.5, None):  # not by what the written digits show
+        equal = {"name": "f_test", "n_features": [3], "score": [score]}
+        assert headline(base | {"baselines": [equal]}) == own
+
+
+@pytest.mark.parametrize(
+    ("sizes", "index", "total", "words"),
+    [
+        ([1, 2, 4], [0.5, 0.6, None], 4, "At all 4 features there is no index: every fold cho"),
+        ([1, 2], [0.5, 0.6], 4, ""),
+        ([1], [None], 1, "There is no index: every fold chooses the one feature."),
+        ([4], [None], 4, "There is no index: every fold chooses all features."),
+        ([2], [0.5], 4, "The index is known at 2 features only: 0.50, from 0.10 to 0.90."),
+        ([1, 4], [0.5, None], 4, "The index is known at 1 feature only: 0.50, from 0.10 to 0.90."),
+        ([1, 2, 3], [None, 0.5, 0.5], 4, "At 1 feature there is no index: every fold chooses all"),
+        ([1, 2, 3, 4], [None, 0.5, 0.5, None], 4, "At 2 sizes there is no index"),
+    ],
+)
+def test_words_for_the_stability_index(sizes, index, total, words):
+    rest = {"low": [0.1] * len(sizes), "high": [0.9] * len(sizes)}
+    section = {"n_features": sizes, "index": index, **rest}
+    found = stability_words({"n_features": total, "stability": section, "cv": {"n_folds": 3}})
+    assert found.startswith(words)
+    assert bool(found) == bool(words)
+    alone = {"n_features": [1], "index": [None], "low": [None], "high": [None]}
+    found = stability_words({"n_features": 9, "stability": alone, "cv": {"n_folds": 1}})
+    assert found == "There is no index: a single fold has no other to agree with."
 
 
 def test_notebooks_show_names_as_text(model, ring):

@@ -252,7 +252,7 @@ class AccuracyDisplay(Picture):
             f"share of all {total} features" if self.x == "fraction" else f"{what} (of {total})"
         )
         sizes = np.concatenate([curve.n_features for curve in curves])
-        scale_x(ax, self.x, int(sizes.min()), int(sizes.max()), self.n_columns)
+        scale_x(ax, self.x, sizes, self.n_columns)
         spread = np.nan_to_num(self.main.se)
         seen = [curve.mean for curve in curves] + [np.array([self.chance])]
         heights = np.concatenate([*seen, self.main.mean - spread, self.main.mean + spread])

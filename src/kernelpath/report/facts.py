@@ -72,12 +72,14 @@ def notices(data: dict[str, Any]) -> list[dict[str, str]]:
                 (
                     "imbalance",
                     f"Only {smallest['count']:,} of {data['n_rows']:,} rows "
-                    f"({100 * share:.1f} %) are of the class {smallest['label']!r}: accuracy says "
-                    "little here; prefer balanced accuracy or the area under the ROC curve.",
+                    f"({100 * share:.1f} %) {'is' if smallest['count'] == 1 else 'are'} of the "
+                    f"class {smallest['label']!r}: accuracy says little here; prefer balanced "
+                    "accuracy or the area under the ROC curve.",
                 )
             )
     if data["n_rows"] < FEW_ROWS:
-        text = f"{data['n_rows']} rows are few: scores and rankings vary a lot by chance."
+        few = "1 row is" if data["n_rows"] == 1 else f"{data['n_rows']} rows are"
+        text = f"{few} few: scores and rankings vary a lot by chance."
         found.append(("few_rows", text))
     return [{"kind": kind, "text": text} for kind, text in found]
 

@@ -19,11 +19,13 @@ from typing import Any
 import jinja2
 
 from kernelpath.atomic import replacing
+from kernelpath.report.words import stability_words
 
 SCRIPTS = (
     "base.js",
     "scales.js",
     "axes.js",
+    "places.js",
     "table.js",
     "curve.js",
     "lines.js",
@@ -95,6 +97,8 @@ def render_html(
         most_rows=ROWS_WITHOUT_SCRIPTS,
         most_classes=MOST_CLASSES,
         facts=_facts(summary),
+        selects=any(summary["points"]["n_selected"]),
+        agreement=_agreement(summary),
         certified=any(v is not None for name in ("kkt", "gap") for v in summary["points"][name]),
     )
 
@@ -188,7 +192,9 @@ def _facts(summary: Mapping[str, Any]) -> list[str]:
     if data is not None:
         facts.insert(0, _count(data["n_rows"], "row"))
         classes = data["target"].get("classes")
-        facts.append(f"{data['task']}, {len(classes)} classes" if classes else data["task"])
+        if classes:
+            kinds = "1 class" if len(classes) == 1 else f"{len(classes):,} classes"
+        facts.append(f"{data['task']}, {kinds}" if classes else data["task"])
     facts.append(f"method {summary['method']}")
     if cv is not None:
         facts += [
@@ -203,6 +209,14 @@ def _facts(summary: Mapping[str, Any]) -> list[str]:
                 f"± {_score(nested['se'])}"
             )
     return facts
+
+
+def _agreement(summary: Mapping[str, Any]) -> dict[str, Any] | None:
+    """What is said of the stability index, and whether it has enough points for a curve."""
+    if summary["stability"] is None:
+        return None
+    told = [value for value in summary["stability"]["index"] if value is not None]
+    return {"drawn": len(told) > 1, "words": stability_words(dict(summary))}
 
 
 def _count(n: int, noun: str) -> str:

@@ -8,12 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 CHANCE = "#5F6368"
+FEW_SIZES = 12
+"""So many sizes, or fewer, are ticks themselves, unless round numbers tell more."""
 
 
-def scale_x(ax: Any, scale: str, low: int, high: int, n_columns: int) -> None:
-    """Limits and readable ticks for sizes from ``low`` to ``high``."""
+def scale_x(ax: Any, scale: str, sizes: NDArray[np.int64], n_columns: int) -> None:
+    """Limits and readable ticks for some sizes; if they are few, every one that has room."""
     from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
+    low, high = int(sizes.min()), int(sizes.max())
     write = percent_text if scale == "fraction" else "{:,.0f}".format
     labels = FuncFormatter(lambda value, _: write(value))
     if scale == "linear":
@@ -29,9 +32,36 @@ def scale_x(ax: Any, scale: str, low: int, high: int, n_columns: int) -> None:
     percent = 100 / unit if scale == "fraction" else 1
     most = min(ticks_that_fit(ax), 10)
     ticks = log_ticks(low * percent, high * percent, most, whole=scale == "log")
+    if scale == "log" and len(np.unique(sizes)) <= FEW_SIZES:
+        own = spaced_sizes(sizes, 72 * ax.bbox.width / ax.figure.dpi)
+        ticks = own if len(own) >= len(ticks) else ticks
     ax.xaxis.set_major_locator(FixedLocator((ticks if scale == "log" else ticks / 100).tolist()))
     ax.xaxis.set_minor_locator(NullLocator())
     ax.xaxis.set_major_formatter(labels)
+
+
+def spaced_sizes(sizes: NDArray[np.int64], width: float) -> NDArray[np.float64]:
+    """Sizes whose numbers do not touch on a logarithmic axis of so many points; round ones first.
+
+    Examples
+    --------
+    >>> spaced_sizes(np.arange(1, 10), 400.0).tolist()
+    [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0]
+    >>> spaced_sizes(np.arange(1, 10), 100.0).tolist()
+    [1.0, 2.0, 3.0, 5.0, 7.0]
+    """
+    sizes = np.unique(sizes)
+    room = np.log(sizes[-1] / sizes[0]) or 1.0
+    places = np.log(sizes / sizes[0]) / room * width
+    half = np.array([3.2 * len(f"{size:,}") + 3.0 for size in sizes.tolist()])
+    units = 10.0 ** np.floor(np.log10(sizes))
+    lead = sizes / units
+    rank = np.select([lead == 1, lead == 5, lead == 2], [0, 1, 2], 3)
+    kept: list[int] = []
+    for i in np.lexsort([sizes, rank]).tolist():
+        if all(abs(places[i] - places[j]) >= half[i] + half[j] for j in kept):
+            kept.append(i)
+    return sizes[np.sort(kept)].astype(np.float64)
 
 
 def ticks_that_fit(ax: Any) -> int:

@@ -84,11 +84,13 @@ def _table(summary: dict[str, Any]) -> str:
     if summary["cv"] is not None:
         wanted = summary["cv"]["chosen"]["n_features"]
         size = next(one for one in sizes if one["n_features"] == wanted)
-        words = f"{wanted:,} features: {score_words(summary['cv']['chosen'])}"
+        few = "1 feature" if wanted == 1 else f"{wanted:,} features"
+        words = f"{few}: {score_words(summary['cv']['chosen'])}"
     else:
         size = [one for one in sizes if one["n_features"] <= MOST_ROWS][-1:] or sizes[:1]
         size = size[0]
-        words = f"the heaviest {size['n_features']:,}"
+        count = size["n_features"]
+        words = "the heaviest feature" if count == 1 else f"the heaviest {count:,}"
     names = summary["features"]
     rows = "".join(
         f"<tr><td style='text-align: left'><bdi>{escape(_short(names[place]['name']))}</bdi></td>"

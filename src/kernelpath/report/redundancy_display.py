@@ -29,7 +29,7 @@ MISSING = "#F1F3F4"
 
 @dataclass(frozen=True)
 class RedundancyDisplay(Picture):
-    """Alignment of the kernels of selected features: 1 for two that say the same.
+    """Alignment of the kernels of the heaviest features: 1 for two that say the same.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ class RedundancyDisplay(Picture):
     names: list[str]
     similarity: NDArray[np.float64]
 
-    _sentence: ClassVar[str] = "There are no two selected features to compare."
+    _sentence: ClassVar[str] = "There are no two features to compare."
 
     @classmethod
     def from_summary(cls, summary: Mapping[str, Any]) -> RedundancyDisplay:

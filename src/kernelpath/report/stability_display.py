@@ -147,6 +147,8 @@ class StabilityDisplay(Picture):
         ax.set_ylabel("stability index")
         ax.set_title("Do the folds choose the same features?", loc="left", pad=22)
         note = "1: all folds choose the same, 0: as if by chance; bars: interval of the index"
+        if told.any() and not told.all():
+            note = note.replace(" of the index", "; undefined where all choose all, or none")
         write_note(ax, note, fit=fit)
         for place in np.flatnonzero(self.sizes == self.chosen).tolist():
             ax.annotate(

@@ -28,7 +28,7 @@ from kernelpath.report.summary_scores import (
     stability_section,
 )
 from kernelpath.report.views import MOST_COMPARED, feature_views, redundancy
-from kernelpath.report.words import headline
+from kernelpath.report.words import headline, remarks
 from kernelpath.targets import as_vector, infer_task
 
 if TYPE_CHECKING:
@@ -264,6 +264,7 @@ class _Maker:
         names = self._path.feature_names
         out["features"] = [{"index": i, "name": str(names[i])} for i in self._places]
         out["headline"] = headline(out)
+        out["notices"] = remarks(out) + out["notices"]
         return out
 
 

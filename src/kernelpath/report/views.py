@@ -20,6 +20,8 @@ from kernelpath.inputs import ColumnTable
 MOST_ROWS, MOST_POINTS = 2000, 250
 """Rows from which a curve is fitted, and those that are drawn."""
 LANDMARKS, GRID = 40, 81
+GAP = 0.2
+"""Share of the drawn range: across a wider gap between two rows no curve is drawn."""
 MOST_CATEGORIES, MOST_CLASSES = 12, 6
 REDUNDANCY_ROWS, MOST_COMPARED = 400, 30
 RIDGES = 10.0 ** np.arange(-6.0, 1.5, 0.5)
@@ -85,13 +87,16 @@ def _numeric(
     shown: NDArray[np.intp],
     kernel: Mapping[str, Any] | None,
 ) -> dict[str, Any]:
-    low, high = np.quantile(x, [0.005, 0.995])
-    if low == high:
-        low, high = float(x.min()), float(x.max())
-    grid = np.linspace(low, high, GRID)
+    """Points and curve over a numeric column.
+
+    The curve is drawn only where there are rows: it is NaN inside gaps wider than a fifth of the
+    drawn range, so that a column of a few values has a dot at each.  It is clipped to the range
+    of the target, which a smooth curve can leave where rows are few.
+    """
+    grid, empty = _grid(x)
     curves = kernel_curve(x, target, grid, kernel)
-    if outcome.kind == "share":
-        curves = np.clip(curves, 0.0, 1.0)
+    curves = np.clip(curves, target.min(axis=0), target.max(axis=0))
+    curves[empty] = np.nan
     return {
         "column": column,
         "kind": "numeric",
@@ -101,6 +106,23 @@ def _numeric(
         "curves": curves.T.tolist(),
         "points": {"x": x[shown].tolist(), "y": target[shown].T.tolist()},
     }
+
+
+def _grid(x: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Values to draw the curve at, with the edges of wide gaps, and which lie inside of a gap."""
+    low, high = np.quantile(x, [0.005, 0.995])
+    if low == high:
+        low, high = float(x.min()), float(x.max())
+    grid = np.linspace(low, high, GRID)
+    levels = np.unique(x)
+    wide = np.flatnonzero(np.diff(levels) > GAP * (high - low) * (1 + 1e-9))
+    starts, ends = levels[wide], levels[wide + 1]
+    edges = np.unique(np.append(starts, ends))
+    edges = edges[(edges >= low) & (edges <= high)]
+    near = np.isclose(grid[:, None], edges, rtol=0.0, atol=1e-9 * (high - low)).any(axis=1)
+    grid = np.sort(np.append(grid[~near], edges))
+    inside = (grid[:, None] > starts) & (grid[:, None] < ends)
+    return grid, np.asarray(inside.any(axis=1))
 
 
 def _categorical(

@@ -44,6 +44,7 @@ class FeatureView:
     grid : ndarray of shape (n_grid,)
         Values of a numeric feature; empty for a categorical one.
     curves : ndarray of shape (n_lines, n_grid)
+        NaN in gaps without rows.
     x : ndarray of shape (n_rows,)
     y : ndarray of shape (n_lines, n_rows)
         Some rows of the table.
@@ -96,7 +97,8 @@ class FeatureView:
 class ViewsDisplay(Picture):
     """Small pictures: the target over each of the heaviest features.
 
-    The curve is what the kernel of that feature alone fits.  A categorical feature has bars, and
+    The curve is what the kernel of that feature alone fits, where there are rows: it stops at
+    wide gaps, and a value with gaps on both sides has a dot.  A categorical feature has bars, and
     a target of several classes a line or bar for each.
 
     Attributes
@@ -221,7 +223,11 @@ def _draw_curves(ax: Any, view: FeatureView) -> None:
     else:
         _draw_rugs(ax, view)
     for i, curve in enumerate(view.curves):
-        ax.plot(view.grid, curve, color=PALETTE[i % len(PALETTE)], lw=2.0, zorder=4)
+        told = np.isfinite(curve)
+        alone = told & ~np.r_[False, told[:-1]] & ~np.r_[told[1:], False]  # no line shows these
+        line = {"color": PALETTE[i % len(PALETTE)], "lw": 2.0, "zorder": 4}
+        marks = {"marker": "o", "ms": 5, "markevery": np.flatnonzero(alone).tolist()}
+        ax.plot(view.grid, curve, **line, **(marks if alone.any() else {}))
     seen = view.grid[np.isfinite(view.grid)]
     if seen.size == 0:
         seen = view.x[np.isfinite(view.x)]

@@ -1,4 +1,4 @@
-"""The result in words: one sentence from a summary."""
+"""The result in words: the headline of a summary, and what a reader should know of it."""
 
 from __future__ import annotations
 
@@ -6,31 +6,149 @@ from typing import Any
 
 
 def headline(summary: dict[str, Any]) -> str:
-    """One sentence that says the result."""
-    total = f"{summary['n_features']:,}"
+    """One sentence that says the result, and a second if another ranking does better."""
     cv = summary["cv"]
     if cv is None:
-        sizes = summary["points"]["n_selected"]
-        low, high = min(sizes), max(sizes)
-        if low == high:
-            return f"{high:,} of {total} features are selected."
-        return f"The path leads from {high:,} to {low:,} of {total} features."
+        return _path_words(summary)
+    return " ".join([_score_sentence(cv, summary["n_features"]), *_better_baseline(summary)])
+
+
+def _path_words(summary: dict[str, Any]) -> str:
+    """How many features the points of the path select."""
+    total, sizes = summary["n_features"], summary["points"]["n_selected"]
+    low, high = min(sizes, default=0), max(sizes, default=0)
+    if high == 0:
+        ranked = "; features can only be ranked" if summary["sizes"] else ""
+        return f"No feature is selected along the path{ranked}."
+    if total == 1:
+        end = "is selected" if low == high else "is selected on a part of the path"
+        return f"The one feature {end}."
+    if low == high:
+        return f"{high:,} of {total:,} features {'is' if high == 1 else 'are'} selected."
+    least = f"{low:,}" if low else "none"
+    return f"The path leads from {high:,} to {least} of {total:,} features."
+
+
+def _score_sentence(cv: dict[str, Any], total: int) -> str:
     best, chosen = cv["best"], cv["chosen"]
-    reach = f"{best['n_features']:,} of {total} features reach {score_words(best)}"
+    few = "The one feature" if total == 1 else f"{best['n_features']:,} of {total:,} features"
+    reach = f"{few} {_reach(best)} {score_words(best)} ({cv['scoring']})"
     if chosen["n_features"] == best["n_features"]:
-        return f"{reach} ({cv['scoring']})."
-    verb = "reaches" if chosen["n_features"] == 1 else "reach"
-    if cv["rule"] == "one_se":
-        return (
-            f"{reach} ({cv['scoring']}); {chosen['n_features']:,} {verb} it within one standard "
-            "error."
-        )
-    text = f"the chosen {chosen['n_features']:,} {verb} {score_words(chosen)}"
-    return f"{reach} ({cv['scoring']}); {text}."
+        return f"{reach}."
+    if cv["rule"] == "one_se" and chosen["n_features"] == cv["one_se"]["n_features"]:
+        return f"{reach}; {chosen['n_features']:,} {_reach(chosen)} it within one standard error."
+    count = "one" if chosen["n_features"] == 1 else f"{chosen['n_features']:,}"
+    return f"{reach}; the chosen {count} {_reach(chosen)} {score_words(chosen)}."
+
+
+def _reach(one: dict[str, Any]) -> str:
+    return "reaches" if one["n_features"] == 1 else "reach"
+
+
+def _better_baseline(summary: dict[str, Any]) -> list[str]:
+    """The baseline with the best score of all, if that can be told from the path's own."""
+    own = summary["cv"]["best"]["score"]
+    found = [
+        (score, -k, one["name"])
+        for one in summary["baselines"]
+        for k, score in zip(one["n_features"], one["score"])
+        if score is not None
+    ]
+    if own is None or not found:
+        return []
+    score, k, name = max(found)
+    # Only a difference that the written digits show.
+    return [f"{name} reaches {score:.3f} with {-k:,}."] if round(score, 3) > round(own, 3) else []
 
 
 def score_words(one: dict[str, Any]) -> str:
-    """Score and standard error, as "0.912 ± 0.010"."""
+    """Score and, if it is known, standard error, as "0.912 ± 0.010".
+
+    Examples
+    --------
+    >>> score_words({"score": 0.9123, "se": None})
+    '0.912'
+    """
     if one["score"] is None:
         return "no score"
-    return f"{one['score']:.3f} \N{PLUS-MINUS SIGN} {one['se'] or 0.0:.3f}"
+    if one["se"] is None:
+        return f"{one['score']:.3f}"
+    return f"{one['score']:.3f} \N{PLUS-MINUS SIGN} {one['se']:.3f}"
+
+
+# -- notices --------------------------------------------------------------------------------------
+
+
+def remarks(summary: dict[str, Any]) -> list[dict[str, str]]:
+    """Notices about the result: nothing is selected, or nothing is better than chance."""
+    found = []
+    if not any(summary["points"]["n_selected"]):
+        found.append({"kind": "empty_path", "text": _empty_words(summary)})
+    cv = summary["cv"]
+    scores = () if cv is None else (cv["best"]["score"], cv["chance"])
+    if scores and None not in scores and scores[0] <= scores[1]:
+        text = f"No size scores above chance ({scores[1]:.3f})."
+        found.append({"kind": "chance", "text": text})
+    return found
+
+
+def _empty_words(summary: dict[str, Any]) -> str:
+    """Why no point of the path selects a feature, and what can be done."""
+    settings = summary["settings"]
+    norm, limit = (
+        settings.get(name, settings.get(f"selector: {name}"))
+        for name in ("norm_strength", "elimination_tol")
+    )
+    why, remedy = "", "a weaker penalty"
+    if norm == "noise":
+        why = ': none is above the chance level of the norm strength "noise"'
+    elif isinstance(norm, int | float) and limit is not None:
+        why = f": with a norm strength of {norm:g} no weight exceeds {limit:g}"
+    if norm is not None:
+        remedy = "a smaller norm strength"
+    text = f"No point of the path selects a feature{why}."
+    if not summary["sizes"]:
+        return f"{text} Try {remedy}."
+    return (
+        f"{text} The lists show the order in which features would come; they are ranked, not "
+        f"selected. Try {remedy}, or choose a number of features."
+    )
+
+
+# -- stability ------------------------------------------------------------------------------------
+
+
+def stability_words(summary: dict[str, Any]) -> str:
+    """What the curve of the stability index cannot show: one size, or none, and why it stops."""
+    section, total = summary["stability"], summary["n_features"]
+    pairs = list(zip(section["n_features"], section["index"]))
+    told = [i for i, (_, index) in enumerate(pairs) if index is not None]
+    missing = [k for k, index in pairs if index is None]
+    if not told:
+        return f"There is no index: {_why_undefined(summary, missing)}."
+    parts = []
+    if len(told) == 1:
+        low, high = section["low"][told[0]], section["high"][told[0]]
+        span = "" if None in (low, high) else f", from {low:.2f} to {high:.2f}"
+        size, index = pairs[told[0]]
+        parts.append(f"The index is known at {_features(size)} only: {index:.2f}{span}.")
+    if missing == [total]:
+        parts.append(f"At all {total:,} features there is no index: every fold chooses all.")
+    elif missing:
+        few = _features(missing[0]) if len(missing) == 1 else f"{len(missing):,} sizes"
+        parts.append(f"At {few} there is no index: {_why_undefined(summary, missing)}.")
+    return " ".join(parts)
+
+
+def _why_undefined(summary: dict[str, Any], missing: list[int]) -> str:
+    if summary["cv"] is not None and summary["cv"]["n_folds"] < 2:
+        return "a single fold has no other to agree with"
+    if summary["n_features"] == 1:
+        return "every fold chooses the one feature"
+    if all(k >= summary["n_features"] for k in missing):
+        return "every fold chooses all features"
+    return "every fold chooses all features, or none"
+
+
+def _features(count: int) -> str:
+    return f"{count:,} feature{'' if count == 1 else 's'}"

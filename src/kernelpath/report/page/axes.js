@@ -42,7 +42,7 @@ function trace(root, xs, ys, classes, step = false) {
 function band(root, xs, lows, highs, classes) {
   const kept = xs.map((_, i) => i).filter((i) => known(lows[i]) && known(highs[i]));
   if (kept.length < 2) {
-    for (const i of kept) root.append(svg("line", { class: "leader " + classes, x1: xs[i], x2: xs[i], y1: lows[i], y2: highs[i] }));
+    for (const i of kept) root.append(svg("line", { class: "error " + classes, x1: xs[i], x2: xs[i], y1: lows[i], y2: highs[i] }));
     return;
   }
   const up = kept.map((i) => `${fixed(xs[i])} ${fixed(highs[i])}`);
@@ -57,17 +57,22 @@ function label(root, x, y, text, attributes = {}, full = null) {
   return node;
 }
 
-// Names at the right edge, each joined to the end of its line.
+// Names right of the plot, each with a dash of its colour. A line that reaches the right edge is
+// joined to its dash; for one that ends earlier nothing is drawn that could be taken for data.
 function endLabels(root, ends, box, room) {
   const places = spread(ends.map((end) => end.y), 17, box.top + 2, box.bottom - 4);
-  ends.forEach((end, i) => {
-    const y = places[i];
-    root.append(svg("path", { class: `leader ${end.color}`, d: `M${fixed(end.x)} ${fixed(end.y)}L${box.right + 12} ${fixed(y)}H${box.right + 18}` }));
-    label(root, box.right + 22, y + 4, fit(end.name, room - 24), {}, end.name);
+  const right = box.right;
+  ends.forEach(({ x, y, color, name, joined = x > right - 10 }, i) => {
+    const at = places[i];
+    if (joined) root.append(svg("path", { class: `leader ${color}`, d: `M${fixed(right + 1)} ${fixed(y)}L${fixed(right + 10)} ${fixed(at)}` }));
+    root.append(svg("path", { class: `key ${color}`, d: `M${fixed(right + 10)} ${fixed(at)}H${fixed(right + 18)}` }));
+    label(root, right + 22, at + 4, fit(name, room - 24), {}, name);
   });
 }
 
 const narrow = (width) => width < 560;
+// Charts are less high on paper, so that more of them share a page.
+const tall = (height) => (current.paper ? Math.round(0.8 * height) : height);
 
 // The name cut so that it takes no more than so many pixels.
 const ruler = document.createElement("canvas").getContext("2d");

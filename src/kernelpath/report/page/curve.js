@@ -1,5 +1,5 @@
 // The main curve with its slider: score against size, or size against the parameter.
-const current = { place: 0, mark: () => {}, spot: () => null };
+const current = { place: 0, paper: false, mark: () => {}, spot: () => null };
 
 function setSize(place, announce = true) {
   current.place = Math.max(0, Math.min(S.sizes.length - 1, place));
@@ -37,39 +37,56 @@ function scoreExtent() {
 function drawScores(width) {
   const small = narrow(width);
   const margin = S.baselines.length ? (small ? 96 : 150) : (small ? 16 : 40);
-  const height = small ? 300 : 400;
+  const height = tall(small ? 300 : 400);
   const box = { left: 52, right: width - margin, top: 34, bottom: height - 50 };
   const sizes = S.sizes.map((size) => size.n_features);
   const [low, high] = extent([...sizes, ...S.baselines.flatMap((b) => b.n_features)]);
-  const x = counts(low, high, box.left + 10, box.right - 6, small ? 34 : 46);
+  const x = counts(low, high, box.left + 10, box.right - 6, small ? 34 : 46, sizes);
   const y = linear(...scoreExtent(), box.bottom, box.top, 6);
   const root = picture(width, height, "Score against number of features", scoreWords());
   axes(root, box, x, y, "number of features", scoring());
-  if (known(S.cv.chance)) {
-    const place = y.place(S.cv.chance);
-    root.append(svg("line", { class: "dash", x1: box.left, x2: box.right, y1: place, y2: place }));
-    label(root, box.left + 8, place - 6, `chance ${scoreText(S.cv.chance)}`, { class: "soft small halo" });
-  }
   const xs = sizes.map(x.place);
   const up = (value) => (known(value) ? y.place(value) : null);
-  band(root, xs, S.sizes.map((s) => up(known(s.score) ? s.score - (s.se || 0) : null)), S.sizes.map((s) => up(known(s.score) ? s.score + (s.se || 0) : null)), "c0");
-  const ends = [];
-  S.baselines.forEach((one, i) => {
-    const color = `c${1 + (i % 7)}`;
-    const ys = one.score.map(up);
-    trace(root, one.n_features.map(x.place), ys, `line thin ${color}`);
-    const last = ys.findLastIndex(known);
-    if (last >= 0) ends.push({ x: x.place(one.n_features[last]), y: ys[last], color, name: one.name.replaceAll("_", " ") });
-  });
   const ys = S.sizes.map((s) => up(s.score));
+  const bounds = [-1, 1].map((sign) => S.sizes.map((s) => up(known(s.score) ? s.score + sign * (s.se || 0) : null)));
+  const taken = []; // what labels should not cover
+  const chance = up(S.cv.chance);
+  if (known(chance)) {
+    root.append(svg("line", { class: "dash", x1: box.left, x2: box.right, y1: chance, y2: chance }));
+    takeLine(taken, [box.left, box.right], [chance, chance], 6);
+  }
+  band(root, xs, ...bounds, "c0");
+  if (xs.length === 1) takeLine(taken, [xs[0], xs[0]], bounds.flat(), 12);
+  for (const edge of bounds) takeLine(taken, xs, edge, 1);
+  const ends = S.baselines.flatMap((one, i) => drawBaseline(root, one, `c${1 + (i % 7)}`, x, up, taken));
   trace(root, xs, ys, "line c0");
+  takeLine(taken, xs, ys, 12);
   const last = ys.findLastIndex(known);
-  if (S.baselines.length && last >= 0) ends.push({ x: xs[last], y: ys[last], color: "c0", name: "this path" });
+  if (S.baselines.length && last >= 0) ends.push({ x: xs[last], y: ys[last], color: "c0", name: S.method });
   endLabels(root, ends, box, margin);
   xs.forEach((place, i) => { if (known(ys[i]) && xs.length <= 40) root.append(svg("circle", { class: "dot c0", cx: place, cy: ys[i], r: 3 })); });
-  chosenMarks(root, x, y, box);
+  chosenMarks(root, x, y, box, taken);
+  if (known(chance)) chanceLabel(root, chance, box, taken);
   follow(root, box, xs, (i) => ys[i]);
   return root;
+}
+
+// Another ranking; returns where its name goes.
+function drawBaseline(root, one, color, x, up, taken) {
+  const xs = one.n_features.map(x.place), ys = one.score.map(up);
+  trace(root, xs, ys, `line thin ${color}`);
+  takeLine(taken, xs, ys, 12);
+  const last = ys.findLastIndex(known);
+  return last >= 0 ? [{ x: xs[last], y: ys[last], color, name: one.name }] : [];
+}
+
+// On either side of the line, as far left as there is room.
+function chanceLabel(root, place, box, taken) {
+  const candidates = [];
+  for (let x = box.left + 4; x <= box.right; x += 12) {
+    candidates.push({ x, y: place - 7, cost: 0.02 * (x - box.left) }, { x, y: place + 16, cost: 3 + 0.02 * (x - box.left) });
+  }
+  labelFree(root, `chance ${scoreText(S.cv.chance)}`, candidates, taken, { class: "soft small halo" }, box);
 }
 
 function scoreWords() {
@@ -78,24 +95,27 @@ function scoreWords() {
   return `Best: ${sizeText(best)}. Chosen: ${sizeText(chosen)}.${others}`;
 }
 
-function chosenMarks(root, x, y, box) {
+function chosenMarks(root, x, y, box, taken) {
   const { chosen, best } = S.cv;
   const same = chosen.n_features === best.n_features;
-  const mark = (one, text, above, shape) => {
-    if (!known(one.score)) return;
-    const place = x.place(one.n_features);
-    const at = y.place(one.score);
-    const reach = Math.abs(y.place(one.score + (one.se || 0)) - at);
-    root.append(svg("circle", { class: shape + " c0", cx: place, cy: at, r: shape === "dot" ? 7 : 6 }));
-    const wide = text.length * 3.9;
-    const middle = Math.max(box.left + wide, Math.min(place, box.right - wide));
-    const high = Math.max(box.top + 2, at - reach - 10), deep = Math.min(box.bottom - 6, at + reach + 20);
-    label(root, middle, above ? high : deep, text, { class: "strong halo", "text-anchor": "middle" });
-  };
-  if (same) mark(chosen, `chosen and best: ${whole(chosen.n_features)}`, true, "dot");
-  else {
-    mark(best, `best: ${whole(best.n_features)}`, true, "ring");
-    mark(chosen, `chosen: ${whole(chosen.n_features)}`, false, "dot");
+  const marks = same ? [[chosen, "chosen and best", 1, "dot"]] : [[best, "best", 1, "ring"], [chosen, "chosen", -1, "dot"]];
+  const shown = marks.filter(([one]) => known(one.score)).map(([one, word, side, shape]) => {
+    const at = [x.place(one.n_features), y.place(one.score)];
+    const r = shape === "dot" ? 7 : 6;
+    root.append(svg("circle", { class: shape + " c0", cx: at[0], cy: at[1], r }));
+    for (const dx of [-r, 0, r]) for (const dy of [-r, 0, r]) taken.push([at[0] + dx, at[1] + dy, 20]);
+    return { at, text: `${word}: ${whole(one.n_features)}`, side };
+  });
+  for (const { at, text, side } of shown) {
+    const half = textWidth(text, 13, 650) / 2;
+    const candidates = [];
+    for (const dx of [0, -half / 2, half / 2, -half - 14, half + 14]) {
+      for (let dy = 0; dy <= 120; dy += 6) {
+        const cost = 0.12 * Math.abs(dx) + 0.25 * dy;
+        candidates.push({ x: at[0] + dx, y: at[1] + 4 - dy, cost: cost + (side < 0 ? 4 : 0) }, { x: at[0] + dx, y: at[1] + 4 + dy, cost: cost + (side > 0 ? 4 : 0) });
+      }
+    }
+    labelFree(root, text, candidates, taken, { class: "strong halo" }, box);
   }
 }
 
@@ -111,8 +131,9 @@ function countCurve(root, box, lowest) {
   const n = S.points.n_selected;
   const [low, high] = extent([...n, lowest]);
   const few = high <= 50;
-  const y = few ? linear(0, Math.max(1, high) * 1.1, box.bottom, box.top, Math.min(6, Math.max(high, 2))) : counts(lowest < low * 0.6 || low <= 1 ? low : low * 0.6, high * 1.5, box.bottom, box.top, 26);
-  y.ticks = y.ticks.filter((tick) => Number.isInteger(tick.value));
+  const top = box.top + 24; // above the highest point there is room for its number
+  const y = few ? linear(0, Math.max(1, high), box.bottom, top, Math.min(6, Math.max(high, 2))) : counts(lowest < low * 0.6 || low <= 1 ? low : low * 0.6, high, box.bottom, top, 26);
+  y.ticks = y.ticks.filter((tick) => Number.isInteger(tick.value)).map((tick) => ({ ...tick, text: whole(tick.value) }));
   axes(root, box, x, y, x.label, "selected features");
   let xs = n.map((_, i) => x.at(i)), ys = n.map(y.place);
   const j = S.junctures;
@@ -149,7 +170,7 @@ function ends(root, n, x, y, box) {
 }
 
 function drawCounts(width) {
-  const height = narrow(width) ? 300 : 380;
+  const height = tall(narrow(width) ? 300 : 380);
   const box = countBox(width, height);
   const root = picture(width, height, "Number of features along the path", S.headline);
   const { x, y } = countCurve(root, box, Math.max(1, S.sizes[0].n_features));
@@ -167,7 +188,7 @@ function drawCounts(width) {
 }
 
 function drawCountOnly(width) {
-  const height = narrow(width) ? 280 : 320;
+  const height = tall(narrow(width) ? 280 : 320);
   const box = countBox(width, height);
   const n = S.points.n_selected;
   const root = picture(width, height, "Features kept along the path", `From ${whole(n[0])} to ${whole(n[n.length - 1])} of ${whole(S.n_features)} features.`);
@@ -213,9 +234,12 @@ function tipAtSize() {
 
 const STEPS = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1, PageUp: 5, PageDown: -5, Home: -Infinity, End: Infinity };
 function startCurve() {
-  const node = byId("curve");
-  if (!node) return;
+  if (!byId("slider")) return;
   table.start(byId("features"));
+  byId("slider").addEventListener("input", (event) => setSize(Number(event.target.value)));
+  setSize(Number(byId("features").dataset.start), false);
+  const node = byId("curve");
+  if (!node) return; // a path without selected features has a slider but no curve
   node.tabIndex = 0;
   fill(node, { role: "group", "aria-label": node.dataset.label }, []);
   node.addEventListener("keydown", (event) => {
@@ -226,7 +250,5 @@ function startCurve() {
   });
   node.addEventListener("focus", () => { if (node.matches(":focus-visible")) tipAtSize(); });
   node.addEventListener("blur", hideTip);
-  byId("slider").addEventListener("input", (event) => setSize(Number(event.target.value)));
-  setSize(Number(byId("features").dataset.start), false);
   chart("curve", S.cv ? drawScores : drawCounts);
 }

@@ -2,7 +2,7 @@
 function drawWeights(width) {
   const small = narrow(width);
   const margin = small ? 108 : 190;
-  const height = small ? 320 : 420;
+  const height = tall(small ? 320 : 420);
   const box = { left: 52, right: width - margin, top: 34, bottom: height - 50 };
   const { named, others } = S.weights;
   const x = alongPath(box.left + 4, box.right);
@@ -23,7 +23,9 @@ function drawWeights(width) {
     root.append(group);
     groups.push(group);
     const last = ys.findLastIndex(known);
-    if (last >= 0) found.push({ x: xs[last], y: ys[last], color: `c${i % 8}`, name: fullName(one.feature), ys });
+    // A weight that falls to 0 has its name at the foot, in the order in which features stay.
+    const stays = last === ys.length - 1;
+    if (last >= 0) found.push({ x: xs[last], y: stays ? ys[last] : box.bottom, joined: stays, color: `c${i % 8}`, name: fullName(one.feature), ys });
   });
   endLabels(root, found, box, margin);
   const cursor = svg("line", { class: "cursor", y1: box.top, y2: box.bottom, visibility: "hidden" });
@@ -50,12 +52,12 @@ function drawWeights(width) {
 }
 
 function drawStability(width) {
-  const height = narrow(width) ? 250 : 280;
+  const height = tall(narrow(width) ? 250 : 280);
   const box = { left: 52, right: width - 20, top: 34, bottom: height - 50 };
   const { n_features: sizes, index, low, high } = S.stability;
   const range = extent(sizes);
   const bottom = Math.min(0, ...[...index, ...low].filter(known));
-  const x = counts(range[0], range[1], box.left + 10, box.right - 6, 46);
+  const x = counts(range[0], range[1], box.left + 10, box.right - 6, 46, sizes);
   const y = linear(Math.max(bottom, -1), 1, box.bottom, box.top, 5);
   const root = picture(width, height, "Stability index against number of features", "1 means the same features in every fold, 0 no more agreement than chance.");
   axes(root, box, x, y, "number of features", "stability index");
@@ -75,7 +77,7 @@ function drawStability(width) {
 function drawCertificates(width) {
   const small = narrow(width);
   const margin = small ? 60 : 80;
-  const height = small ? 280 : 320;
+  const height = tall(small ? 280 : 320);
   const box = { left: 58, right: width - margin, top: 34, bottom: height - 50 };
   const { kkt, gap } = S.points;
   const x = alongPath(box.left + 4, box.right);

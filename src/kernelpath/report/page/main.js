@@ -16,15 +16,18 @@ function startTheme() {
 }
 
 function startPrint() {
-  const PAPER = 690; // pixels of an A4 page between its margins
+  const PAPER = 688; // pixels of an A4 page between its margins
   let closed = [];
   window.addEventListener("beforeprint", () => {
     closed = Array.from(document.querySelectorAll("details:not([open])"));
     for (const one of closed) one.open = true;
+    current.paper = true;
     for (const one of drawn) drawOne(one, one.node.id.startsWith("view-") ? 220 : PAPER);
   });
   window.addEventListener("afterprint", () => {
+    current.paper = false;
     for (const one of closed) one.open = false;
+    for (const one of drawn) one.width = 0; // the heights change too
     drawAll();
   });
 }

@@ -35,12 +35,25 @@ function linear(from, to, start, end, count) {
   return { place, ticks };
 }
 
+// Few sizes are ticks themselves, unless round numbers tell more, as far as they do not touch.
+const FEW_SIZES = 12;
+function sizeTicks(sizes, place) {
+  const rank = (k) => ({ 1: 0, 5: 1, 2: 2 })[k / 10 ** Math.floor(Math.log10(k))] ?? 3;
+  const half = (k) => 3.6 * whole(k).length + 3;
+  const kept = [];
+  for (const k of sizes.filter((k) => k > 0).sort((a, b) => rank(a) - rank(b) || a - b)) {
+    if (kept.every((other) => Math.abs(place(k) - place(other)) >= half(k) + half(other))) kept.push(k);
+  }
+  return kept.sort((a, b) => a - b).map((value) => ({ value, place: place(value), text: whole(value) }));
+}
+
 // Logarithmic for counts; 0 has its own place, half a step below 1.
-function counts(low, high, start, end, room) {
+function counts(low, high, start, end, room, sizes = []) {
   const log = (k) => Math.log10(Math.max(k, 0.5));
   let from = log(low), to = log(high);
   if (from === to) { from -= 0.3; to += 0.3; }
   const place = (k) => start + ((log(k) - from) / (to - from)) * (end - start);
+  const own = sizes.length <= FEW_SIZES ? sizeTicks(sizes, place) : [];
   const length = Math.abs(end - start);
   const decades = to - from;
   const fine = length / Math.max(decades * 3, 1) >= room;
@@ -53,6 +66,7 @@ function counts(low, high, start, end, room) {
       if (value >= low && value <= high) ticks.push({ value, place: place(value), text: whole(value) });
     }
   }
+  if (own.length > 0 && own.length >= ticks.length) return { place, ticks: own };
   if (ticks.length < 2) {
     const values = low === high ? [low] : [low, high];
     return { place, ticks: values.map((value) => ({ value, place: place(value), text: whole(value) })) };

@@ -12,7 +12,7 @@ const table = {
     }
     this.heads = Array.from(node.tHead.rows[0].cells);
     byId("filter").addEventListener("input", (event) => {
-      this.filter = event.target.value.toLocaleLowerCase();
+      this.filter = event.target.value;
       this.draw();
     });
     byId("all").addEventListener("click", () => { this.all = true; this.draw(); });
@@ -38,7 +38,8 @@ const table = {
   },
 
   ordered() {
-    const { key, filter } = this;
+    const { key } = this;
+    const filter = this.filter.toLocaleLowerCase();
     const sign = this.down ? -1 : 1;
     const rows = this.rows.filter((row) => !filter || row.name.toLocaleLowerCase().includes(filter));
     return rows.sort((a, b) => {
@@ -55,10 +56,16 @@ const table = {
     const rows = this.ordered();
     const shown = this.all ? rows : rows.slice(0, FIRST_ROWS);
     const top = Math.max(...this.rows.map((row) => row.weight || 0), 0);
-    this.body.replaceChildren(...shown.map((row) => this.line(row, top)));
+    const none = this.rows.length > 0 && rows.length === 0 ? [this.noMatch()] : [];
+    this.body.replaceChildren(...shown.map((row) => this.line(row, top)), ...none);
     byId("all").hidden = shown.length === rows.length;
     byId("all").textContent = `Show all ${whole(rows.length)}`;
-    byId("table-note").textContent = this.note(rows.length);
+    byId("table-note").textContent = this.note();
+  },
+
+  noMatch() {
+    const words = ["No name contains “", html("bdi", { dir: "auto" }, cut(this.filter, 40)), "”."];
+    return html("tr", {}, html("td", { colspan: this.heads.length, class: "none" }, ...words));
   },
 
   line(row, top) {
@@ -72,11 +79,10 @@ const table = {
     return line;
   },
 
-  note(count) {
+  note() {
     const notes = [];
     if (this.size.n_features === 0) notes.push("No feature is in at this size.");
     else if (this.rows.length === 0) notes.push("The whole path does not hold this size; only folds do.");
-    else if (count === 0) notes.push("No name contains this text.");
     if (this.size.n_hidden > 0) {
       notes.push(`This page lists the ${whole(this.rows.length)} heaviest of them; path.at(n_features=${this.size.n_features}).names gives all.`);
     }

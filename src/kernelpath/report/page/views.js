@@ -24,7 +24,7 @@ function drawNumeric(view, width) {
   const share = view.outcome === "share";
   const root = picture(width, VIEW_HEIGHT, nameOf(view.feature), viewDescription(view));
   const [low, high] = extent(view.grid) || [0, 1];
-  const x = linear(low, high, box.left + 4, box.right - 4, Math.floor((box.right - box.left) / 70));
+  const x = linear(low, high, box.left + 4, box.right - 4, Math.max(3, Math.floor((box.right - box.left) / 70)));
   const many = view.classes.length > 1;
   const range = share ? [0, 1] : extent([...view.points.y.flat(), ...view.curves.flat()]) || [0, 1];
   const strip = share && many ? 14 : 0;
@@ -48,7 +48,7 @@ function drawNumeric(view, width) {
   const xs = view.grid.map((v) => (known(v) ? x.place(v) : -1e9));
   onHover(root, (px) => {
     const i = nearest(xs, px);
-    const tell = (v) => (share ? percent(v) || "unknown" : short(v));
+    const tell = (v) => (!known(v) ? "no rows nearby" : share ? percent(v) : short(v));
     const lines = view.curves.map((row, c) => (share ? `${cut(view.classes[c] ?? "", 30)}: ${tell(row[i])}` : `target ${tell(row[i])}`));
     return [nameOf(view.feature, 60), `at ${short(view.grid[i])}`, ...lines];
   });
@@ -84,7 +84,7 @@ function drawCategorical(view, width) {
   });
   onHover(root, (px, py) => {
     const i = Math.floor((py - box.top) / tall);
-    if (i < 0 || i >= rows) return view.n_hidden ? [`${whole(view.n_hidden)} rarer categories are not shown`] : null;
+    if (i < 0 || i >= rows) return view.n_hidden ? [view.n_hidden === 1 ? "1 rarer category is not shown" : `${whole(view.n_hidden)} rarer categories are not shown`] : null;
     const lines = view.means.map((row, c) => (share ? `${cut(view.classes[c] ?? "", 30)}: ${percent(row[i])}` : `mean ${short(row[i])}`));
     const n = view.counts[i];
     return [cut(view.categories[i], 60), ...lines, `${whole(n)} row${n === 1 ? "" : "s"}`];

@@ -1,0 +1,238 @@
+r"""Sums of kernels of columns of a table, each centred and of mean diagonal 1.
+
+.. math:: K(d) = \sum_k d_k \frac{n\, H K_k H}{\operatorname{tr}(H K_k H)}
+
+A smooth kernel of one column has a low rank, whatever the number of rows: it is kept as a factor,
+and new rows are mapped to the same factor.  Kernels of high rank are kept as matrices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernelpath.errors import DataError
+from kernelpath.kernels.feature import Delta, FeatureKernel, Polynomial
+from kernelpath.weighted._factor_loops import map_rows, pivoted_factor
+from kernelpath.weighted.base import SumBase, as_columns
+from kernelpath.weighted.stacks import LOW_RANK, Concatenated, FactorKernels, PackedKernels
+
+TRACE_TOL = 1e-12  # share of the trace that a factor leaves out
+LEAST_RANK = 16  # factors of this rank are kept, however few rows there are
+MOST_DENSE_ROWS = 6000  # more rows: a kernel of high rank would not fit
+
+
+@dataclass(frozen=True)
+class Part:
+    """One kernel of the sum.
+
+    Attributes
+    ----------
+    kernel : FeatureKernel
+        Its formula.
+    columns : tuple of int
+        Columns that it looks at; of several, the squared distance or the inner product counts.
+    gamma : float
+        Width parameter.
+    """
+
+    kernel: FeatureKernel
+    columns: tuple[int, ...]
+    gamma: float
+
+    def gram(self, X: NDArray[np.float64], Z: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Kernel values between the rows of two tables, columns centred as in training."""
+        if len(self.columns) == 1:
+            column = self.columns[0]
+            return self.kernel.gram(X[:, column], Z[:, column], self.gamma)
+        X, Z = X[:, self.columns], Z[:, self.columns]
+        inner = X @ Z.T
+        if isinstance(self.kernel, Polynomial):
+            return (self.kernel.coef0 + self.gamma * inner) ** self.kernel.degree
+        if self.kernel.name != "rbf":
+            raise ValueError(f"a {self.kernel.name} kernel takes one column, got {self.columns}")
+        distance = np.add.outer(np.square(X).sum(axis=1), np.square(Z).sum(axis=1)) - 2.0 * inner
+        return np.exp(-self.gamma * np.maximum(distance, 0.0))
+
+    @property
+    def formula(self) -> tuple[int, float, int, float]:
+        """Code, width, degree and constant, as compiled loops take them."""
+        degree = getattr(self.kernel, "degree", 1)
+        return self.kernel.code, float(self.gamma), int(degree), float(_coef0(self.kernel))
+
+
+def _coef0(kernel: FeatureKernel) -> float:
+    return getattr(kernel, "coef0", 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class _Factor:
+    """What maps new rows to the factor of one part."""
+
+    points: NDArray[np.float64]
+    triangle: NDArray[np.float64]
+    mean: NDArray[np.float64]
+    scale: float
+
+
+class SumOfParts(SumBase):
+    """A sum of kernels of the columns of a table, bound to its rows.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_rows, n_columns)
+        Training rows, in any units.
+    parts : sequence of Part
+
+    Attributes
+    ----------
+    constant : ndarray of bool
+        Parts that are the same for all rows: they explain nothing.
+    """
+
+    def __init__(self, X: NDArray[np.float64], parts: Sequence[Part]) -> None:
+        self.parts = tuple(parts)
+        if not self.parts:
+            raise DataError("There is no kernel to combine; name at least one.")
+        self.n_kernels, self.n_rows = len(self.parts), len(X)
+        self._center = np.zeros(X.shape[1])
+        columns = sorted({c for part in self.parts for c in part.columns})
+        self._center[columns] = X[:, columns].mean(axis=0)
+        self._X = X - self._center
+        self.constant = np.zeros(self.n_kernels, dtype=bool)
+        self._maps: dict[int, _Factor] = {}
+        self._dense: dict[int, tuple[NDArray[np.float64], float]] = {}
+        self._engine = self._build()
+
+    def _build(self) -> Concatenated:
+        factors, packed = [], []
+        low, full = [], []
+        for k, part in enumerate(self.parts):
+            factor = self._factor(k, part) if len(part.columns) == 1 else None
+            if factor is not None:
+                factors.append(factor)
+                low.append(k)
+            else:
+                packed.append(self._matrix(k, part))
+                full.append(k)
+        families: list[Any] = []
+        if factors:
+            starts = np.cumsum([0, *map(len, factors)])
+            families.append(FactorKernels(np.vstack(factors), starts))
+        if packed:
+            families.append(PackedKernels.of(packed))
+        places = [np.array(some, dtype=np.intp) for some in (low, full) if some]
+        return Concatenated(families, places)
+
+    def _factor(self, k: int, part: Part) -> NDArray[np.float64] | None:
+        """Centred factor of a part of one column, or None if its rank is high."""
+        x = np.ascontiguousarray(self._X[:, part.columns[0]])
+        n = len(x)
+        most = n if n <= LEAST_RANK else max(LEAST_RANK, int(LOW_RANK * n))
+        most = min(most, 200)
+        rows, pivots = np.empty((most, n)), np.empty(most, dtype=np.intp)
+        rank = pivoted_factor(x, *part.formula, TRACE_TOL, rows, pivots)
+        if rank < 0:
+            return None
+        rows, pivots = rows[:rank], pivots[:rank]
+        mean = rows.mean(axis=1)
+        centred = rows - mean[:, None]
+        trace = float(np.square(centred).sum())
+        if trace <= 1e-12 * float(np.square(rows).sum()):
+            self.constant[k] = True
+            return np.zeros((0, n))
+        scale = np.sqrt(n / trace)
+        triangle = np.ascontiguousarray(rows[:, pivots].T)
+        self._maps[k] = _Factor(x[pivots], triangle, mean, scale)
+        return centred * scale
+
+    def _matrix(self, k: int, part: Part) -> NDArray[np.float64]:
+        """Centred matrix of a part."""
+        if self.n_rows > MOST_DENSE_ROWS:
+            raise DataError(
+                f"The {part.kernel.name} kernel of {_columns_text(part)} has a high rank, which "
+                f"needs a matrix of {self.n_rows:,} x {self.n_rows:,} numbers; take a wider kernel "
+                "or fewer rows."
+            )
+        K = part.gram(self._X, self._X)
+        means = K.mean(axis=0)
+        K = K - means - means[:, None] + means.mean()
+        trace = float(K.trace())
+        if trace <= 1e-12 * self.n_rows:
+            self.constant[k] = True
+            self._dense[k] = (means, 0.0)
+            return np.zeros_like(K)
+        self._dense[k] = (means, self.n_rows / trace)
+        return K * (self.n_rows / trace)
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of factors and matrices."""
+        return self._engine.nbytes
+
+    def gram(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Weighted sum of the centred kernels of the training rows."""
+        return self._engine.gram(weights)
+
+    def quad(self, U: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Quadratic forms of all parts."""
+        return self._engine.quad(U)
+
+    def times(self, parts: NDArray[np.intp], u: NDArray[np.float64]) -> NDArray[np.float64]:
+        """``K_k u`` of some parts, as columns."""
+        return self._engine.times(parts, u)
+
+    def restrict(self, parts: NDArray[np.intp]) -> Concatenated:
+        """Some of the parts, without their formulas."""
+        return self._engine.restrict(parts)
+
+    def cross_times(
+        self, weights: NDArray[np.float64], X: NDArray[np.float64], U: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """``K(X, rows) U`` for new rows, where the columns of ``U`` sum to zero."""
+        U = as_columns(U)
+        X = np.asarray(X, dtype=np.float64) - self._center
+        result = np.zeros((len(X), U.shape[1]))
+        for k in np.flatnonzero((weights != 0) & ~self.constant).tolist():
+            part = self.parts[k]
+            if k in self._maps:
+                new, old = self._mapped(k, X), self._mapped(k, self._X)
+                result += weights[k] * (new.T @ (old @ U))
+            else:
+                means, scale = self._dense[k]
+                used = np.flatnonzero(np.any(U != 0.0, axis=1))
+                values = part.gram(X, self._X[used]) - means[used]
+                result += weights[k] * scale * (values @ U[used])
+        return result
+
+    def _mapped(self, k: int, X: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Factor of a part for any rows."""
+        part, known = self.parts[k], self._maps[k]
+        rows = np.empty((len(known.points), len(X)))
+        x = np.ascontiguousarray(X[:, part.columns[0]])
+        map_rows(x, known.points, known.triangle, *part.formula, rows)
+        return (rows - known.mean[:, None]) * known.scale
+
+
+def _columns_text(part: Part) -> str:
+    if len(part.columns) == 1:
+        return f"column {part.columns[0]}"
+    return f"{len(part.columns)} columns"
+
+
+# -- recipes ---------------------------------------------------------------------------------------
+
+
+def one_per_column(X: NDArray[np.float64], kernel: Any, categorical: Any = None) -> list[Part]:
+    """One kernel for each column, of the width that its standard deviation asks for."""
+    scale = X.std(axis=0)
+    scale[scale == 0] = 1.0
+    parts = []
+    for j in range(X.shape[1]):
+        own = Delta() if categorical is not None and categorical[j] else kernel
+        parts.append(Part(own, (j,), float(own.gamma(scale[j]))))
+    return parts
