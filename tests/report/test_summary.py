@@ -304,6 +304,7 @@ def test_headlines():
         "scoring": "accuracy",
         "rule": "one_se",
         "best": {"n_features": 23, "score": 0.912, "se": 0.01},
+        "one_se": {"n_features": 11, "score": 0.905, "se": 0.01},
         "chosen": {"n_features": 11, "score": 0.905, "se": 0.01},
     }
     assert headline(base | {"cv": cv}) == (
@@ -313,6 +314,8 @@ def test_headlines():
     other = cv | {"rule": "budget"}
     assert headline(base | {"cv": other}).endswith("the chosen 11 reach 0.905 ± 0.010.")
     assert headline(base | {"cv": cv | {"chosen": cv["best"]}}).endswith("± 0.010 (accuracy).")
+    bounded = cv | {"chosen": {"n_features": 5, "score": 0.88, "se": 0.01}}  # by a budget
+    assert headline(base | {"cv": bounded}).endswith("the chosen 5 reach 0.880 ± 0.010.")
     assert headline(base | {"cv": None}) == "5 of 20,000 features are selected."
 
 
@@ -338,7 +341,7 @@ def test_scores_of_one_feature():
     base = {"n_features": 5, "baselines": []}
     one = {"n_features": 1, "score": 0.9, "se": None}
     many = {"n_features": 3, "score": 0.95, "se": 0.01}
-    cv = {"scoring": "r2", "rule": "best", "best": one, "chosen": one}
+    cv = {"scoring": "r2", "rule": "best", "best": one, "one_se": one, "chosen": one}
     assert headline(base | {"cv": cv}) == "1 of 5 features reaches 0.900 (r2)."
     assert headline(base | {"cv": cv, "n_features": 1}) == "The one feature reaches 0.900 (r2)."
     chosen = cv | {"best": many, "rule": "budget"}
