@@ -11,6 +11,7 @@ weights :math:`d`, Eq. (4).
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -93,10 +94,15 @@ class Evaluator:
         Support vector machines solved, and steps of their solver, so far.
     """
 
-    def __init__(self, problem: Problem, warm: bool = True) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        warm: bool = True,
+        duals: Sequence[NDArray[np.float64]] | None = None,
+    ) -> None:
         self.problem, self._warm = problem, warm
         self.n_svm = self.n_steps = 0
-        self._starts: list[NDArray[np.float64]] | None = None
+        self._starts = None if duals is None else list(duals)
 
     def __call__(
         self, weights: NDArray[np.float64], tol: float, K: NDArray[np.float64] | None = None

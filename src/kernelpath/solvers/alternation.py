@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -27,6 +29,7 @@ def alternate(
     tol: float = 1e-3,
     max_iter: int = 1000,
     warm: bool = True,
+    duals: Sequence[NDArray[np.float64]] | None = None,
 ) -> Solution:
     r"""Minimise by the update of [kloft2011].
 
@@ -41,7 +44,7 @@ def alternate(
         a_closed_form_update=hasattr(problem.regularizer, "closed_form"),
         non_negative_weights_only=isinstance(problem.feasible, NonNegative),
     )
-    evaluate = Evaluator(problem, warm)
+    evaluate = Evaluator(problem, warm, duals)
     progress = Progress(problem, evaluate, tol)
     weights = natural_start(problem, start)
     precision = LOOSEST

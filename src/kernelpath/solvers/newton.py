@@ -13,6 +13,7 @@ want to become so, without any support vector machine; a line search on the obje
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import cast
 
 import numpy as np
@@ -47,6 +48,7 @@ def newton(
     tol: float = 1e-3,
     max_iter: int = 200,
     warm: bool = True,
+    duals: Sequence[NDArray[np.float64]] | None = None,
 ) -> Solution:
     """Minimise a sum of kernels by projected Newton steps; parameters as in `spg`."""
     require(
@@ -57,7 +59,7 @@ def newton(
             np.isfinite(problem.regularizer.hess_diag(np.zeros(problem.kernel.n_kernels))).all()
         ),
     )
-    evaluate = Evaluator(problem, warm)
+    evaluate = Evaluator(problem, warm, duals)
     progress = Progress(problem, evaluate, tol)
     weights = natural_start(problem, start)
     precision = 1e-4

@@ -8,6 +8,8 @@ what is left of the gap; and a run ends with one exact machine.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -34,6 +36,7 @@ def spg(
     tol: float = 1e-3,
     max_iter: int = 2000,
     warm: bool = True,
+    duals: Sequence[NDArray[np.float64]] | None = None,
 ) -> Solution:
     """Minimise by spectral steps, an averaged non-monotone line search and rising precision.
 
@@ -47,6 +50,8 @@ def spg(
     max_iter : int
     warm : bool
         Whether every support vector machine starts from the last one.
+    duals : sequence of ndarray, optional
+        Dual vectors that the first one starts from.
 
     Examples
     --------
@@ -60,7 +65,7 @@ def spg(
     >>> spg(Problem(kernels, (dual,), L1())).weights.argmax()
     np.int64(0)
     """
-    evaluate = Evaluator(problem, warm)
+    evaluate = Evaluator(problem, warm, duals)
     progress = Progress(problem, evaluate, tol)
     line = _Line(problem)
     weights = natural_start(problem, start)
@@ -120,9 +125,10 @@ def pgd(
     max_svm: int | None = None,
     precision: float = 1e-6,
     warm: bool = True,
+    duals: Sequence[NDArray[np.float64]] | None = None,
 ) -> Solution:
     """Projected gradient descent with Armijo steps that start from 1, the paper's baseline."""
-    evaluate = Evaluator(problem, warm)
+    evaluate = Evaluator(problem, warm, duals)
     progress = Progress(problem, evaluate, tol)
     line = _Line(problem)
     weights = natural_start(problem, start)
