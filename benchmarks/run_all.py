@@ -10,7 +10,7 @@ from datetime import date
 
 from common import HERE, OUT, machine
 
-SCRIPTS = ("alignments", "path", "combined_kernels", "path_cv", "million")
+SCRIPTS = ("alignments", "path", "combined_kernels", "path_cv", "page", "million")
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 PAGE = HERE.parent / "docs" / "benchmarks.md"
 INTRODUCTION = """# Benchmarks
