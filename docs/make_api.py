@@ -13,7 +13,11 @@ GROUPS = {
         "PathCV", "PathScores", "OperatingPoint", "Stability", "NestedScore", "JointRBFSVM",
         "WeightedKernelSVM", "load_model",
     ),
-    "Selectors": ("LpKTASelector",),
+    "Selectors": ("LpKTASelector", "GMKLClassifier", "GMKLRegressor"),
+    "Costs and sets of weights": (
+        "L1", "Lp", "ElasticNet", "MixedNorm", "NonNegative", "Simplex", "CappedSimplex", "Box",
+        "LpBall",
+    ),
     "The path": ("FeaturePath", "PathPoint", "PathEvent", "load_path"),
     "Alignments and kernels": (
         "alignments", "combined_kernels", "FeatureKernel", "RBF", "Linear", "Polynomial",

@@ -48,7 +48,9 @@ ALLOWED = {
     "problem": FOUNDATION | {"fits", "feasible_sets", "weight_norms", "weighted"},
     "solvers": FOUNDATION | {"fits", "feasible_sets", "weight_norms", "weighted", "problem"},
     "combine": FOUNDATION | {"path", "alignment"},
-    "tracers": FOUNDATION | {"path", "alignment", "solvers"},
+    "tracers": FOUNDATION | {
+        "path", "alignment", "solvers", "fits", "weight_norms", "problem",
+    },
     "weighting": set(),
     "rankings": {"errors", "path", "weighting"},
     "scoring": {"errors", "path"},
@@ -57,7 +59,7 @@ ALLOWED = {
     "report": FOUNDATION | {"path", "alignment", "combine", "rankings", "scoring"},
     "estimators": FOUNDATION | {
         "path", "alignment", "solvers", "tracers", "rankings", "scoring", "predictors",
-        "evaluation", "weighting",
+        "evaluation", "weighting", "fits", "feasible_sets", "weight_norms", "weighted", "problem",
     },
     "cli": FOUNDATION | {
         "datasets", "tables", "path", "rankings", "scoring", "report", "estimators",

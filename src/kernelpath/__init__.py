@@ -19,9 +19,11 @@ if TYPE_CHECKING:
     from kernelpath.alignment import alignments
     from kernelpath.combine import combined_kernels
     from kernelpath.errors import DataError, KernelPathError, PathFileError
+    from kernelpath.estimators.gmkl import GMKLClassifier, GMKLRegressor
     from kernelpath.estimators.lp_kta import LpKTASelector
     from kernelpath.estimators.path_cv import PathCV
     from kernelpath.estimators.path_cv_file import load_model
+    from kernelpath.feasible_sets import Box, CappedSimplex, LpBall, NonNegative, Simplex
     from kernelpath.kernels import RBF, Delta, FeatureKernel, Laplace, Linear, Polynomial
     from kernelpath.nested import NestedScore
     from kernelpath.operating_point import OperatingPoint
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
     from kernelpath.report.views_display import ViewsDisplay
     from kernelpath.scoring import PathScores
     from kernelpath.stability import Stability
+    from kernelpath.weight_norms import L1, ElasticNet, Lp, MixedNorm
 
 # Public name -> module that defines it.  Importing the package loads none of them.
 _HOME = {
@@ -51,6 +54,17 @@ _HOME = {
     "PathFileError": "kernelpath.errors",
     "combined_kernels": "kernelpath.combine",
     "LpKTASelector": "kernelpath.estimators.lp_kta",
+    "GMKLClassifier": "kernelpath.estimators.gmkl",
+    "GMKLRegressor": "kernelpath.estimators.gmkl",
+    "L1": "kernelpath.weight_norms",
+    "Lp": "kernelpath.weight_norms",
+    "ElasticNet": "kernelpath.weight_norms",
+    "MixedNorm": "kernelpath.weight_norms",
+    "NonNegative": "kernelpath.feasible_sets",
+    "Simplex": "kernelpath.feasible_sets",
+    "CappedSimplex": "kernelpath.feasible_sets",
+    "Box": "kernelpath.feasible_sets",
+    "LpBall": "kernelpath.feasible_sets",
     "PathCV": "kernelpath.estimators.path_cv",
     "load_model": "kernelpath.estimators.path_cv_file",
     "NestedScore": "kernelpath.nested",
@@ -87,21 +101,31 @@ _HOME = {
 _MODULES = ("datasets",)
 
 __all__ = [
+    "L1",
     "RBF",
     "AccuracyDisplay",
+    "Box",
+    "CappedSimplex",
     "CertificateDisplay",
     "DataError",
     "Delta",
+    "ElasticNet",
     "EntriesDisplay",
     "FeatureKernel",
     "FeaturePath",
+    "GMKLClassifier",
+    "GMKLRegressor",
     "GeneralizedKL",
     "JointRBFSVM",
     "KernelPathError",
     "Laplace",
     "Linear",
+    "Lp",
+    "LpBall",
     "LpKTASelector",
+    "MixedNorm",
     "NestedScore",
+    "NonNegative",
     "OperatingPoint",
     "PathCV",
     "PathEvent",
@@ -110,6 +134,7 @@ __all__ = [
     "PathScores",
     "Polynomial",
     "RedundancyDisplay",
+    "Simplex",
     "SizeDisplay",
     "SquaredEuclidean",
     "Stability",

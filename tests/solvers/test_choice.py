@@ -78,6 +78,16 @@ def test_what_auto_means(problem, name):
     assert found.objective == pytest.approx(SOLVERS[name](problem, tol=1e-2).objective)
 
 
+def test_the_empty_model_where_it_is_optimal():
+    for loss, y in ((SQUARED, LABELS), (LeastSquares(1.0), X[:, 0])):
+        found = solve(problem_of((L1(1e5), NonNegative()), FEW, loss, y), tol=1e-6)
+        np.testing.assert_array_equal(found.weights, 0.0)
+        assert found.gap <= 1e-6
+        slow = SOLVERS["spg"](problem_of((L1(1e5), NonNegative()), FEW, loss, y), tol=1e-6)
+        assert found.objective == pytest.approx(slow.objective, rel=1e-5)
+        assert solve(problem_of((L1(1e-3), NonNegative()), FEW, loss, y)).weights.any()
+
+
 def test_many_kernels_get_a_working_set(monkeypatch):
     problem = problem_of(COSTS["l1"])
     assert choose_solver(problem) == "newton"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 import kernelpath as kp
 from kernelpath.kernels.feature import RBF, Delta, Laplace, Linear, Polynomial
@@ -143,3 +144,16 @@ def test_what_is_refused(monkeypatch):
         SumOfParts(X, [KINDS["laplace"]])
     with pytest.raises(kp.DataError, match="3 columns has a high rank"):
         SumOfParts(X, [KINDS["rbf of all"]])
+
+
+def test_sparse_tables_give_the_same():
+    rows = np.where(RNG.uniform(size=(40, 6)) < 0.3, RNG.normal(size=(40, 6)), 0.0)
+    some = [*one_per_column(rows, RBF()), Part(RBF(), (0, 1), 1.0), Part(Laplace(), (2,), 1.0)]
+    dense, thin = SumOfParts(rows, some), SumOfParts(sparse.csr_array(rows), some)
+    weights = RNG.uniform(size=len(some))
+    np.testing.assert_allclose(thin.gram(weights), dense.gram(weights), atol=1e-12)
+    u = RNG.normal(size=40)
+    u -= u.mean()
+    new = sparse.csr_array(rows[:5])
+    expected = dense.cross_times(weights, rows[:5], u)
+    np.testing.assert_allclose(thin.cross_times(weights, new, u), expected, atol=1e-12)

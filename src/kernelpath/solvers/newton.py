@@ -62,7 +62,7 @@ def newton(
     evaluate = Evaluator(problem, warm, duals)
     progress = Progress(problem, evaluate, tol)
     weights = natural_start(problem, start)
-    precision = 1e-4
+    precision, damping = 1e-4, 0.0
     K = problem.kernel.gram(weights)
     at = evaluate(weights, precision, K)
     for n_iter in range(1, max_iter + 1):
@@ -73,28 +73,57 @@ def newton(
             precision = max(precision / 10.0, TIGHT)
             at = evaluate(at.weights, precision, K)
             continue
-        if K.trace() > 0.0:
-            active = _active(problem, at.weights, gradient)
-            Z = _root_of_hessian(problem, at, K, active)
-            move = _model_step(problem, at.weights, gradient, active, Z)
-        else:  # no kernel, no curvature: as far as the objective could fall
-            step = at.upper / float(gradient @ gradient)
-            move = problem.feasible.project(at.weights - step * gradient) - at.weights
+        move, damping, unit = _step(problem, at, K, gradient, damping, progress.lower)
         slope = -float(gradient @ move)
         # A machine that is less exact than the step is long would mislead the line search.
-        noise = at.upper - at.value
-        found = None
-        if slope > 0.0 and (noise <= 0.5 * slope or precision <= TIGHT):
-            found = _search(evaluate, at, move, slope, precision)
+        exact = at.upper - at.value <= 0.5 * slope or precision <= TIGHT
+        found = _search(evaluate, at, move, slope, precision) if slope > 0.0 and exact else None
         if found is not None:
-            at, K = found
-        elif precision <= TIGHT:
-            return progress.result(n_iter, STALLED)
-        else:
+            at, K, length = found
+            damping = 0.1 * damping if length == 1.0 else max(10.0 * damping, 1e-2 * unit)
+            continue
+        if not exact or slope <= 0.0:
+            if precision <= TIGHT:
+                return progress.result(n_iter, STALLED)
             precision = max(precision / 10.0, TIGHT)
             at = evaluate(at.weights, precision, K)
+        elif damping < 1e6 * unit:
+            damping = max(100.0 * damping, unit)
+        else:
+            return progress.result(n_iter, STALLED)
     progress.look(at)
     return progress.result(max_iter, CONVERGED if progress.done else LIMIT)
+
+
+def _step(
+    problem: Problem,
+    at: Evaluation,
+    K: NDArray[np.float64],
+    gradient: NDArray[np.float64],
+    damping: float,
+    lower: float,
+) -> tuple[NDArray[np.float64], float, float]:
+    """Minimise the model, damped until it promises no more than the bounds allow.
+
+    Few rows between their bounds mean little curvature: an undamped model would promise any
+    decrease.  Returns the move, the damping that it needed, and the unit of damping, at which a
+    gradient step promises the whole gap.
+    """
+    room = at.upper - lower if np.isfinite(lower) else at.upper
+    room = max(room, 1e-12 * abs(at.upper))
+    tiny = 1e-6 * max(float(at.weights.max()), 1e-300) / max(float(np.abs(gradient).max()), 1e-300)
+    inside = (at.weights - problem.feasible.project(at.weights - tiny * gradient)) / tiny
+    unit = max(float(inside @ inside), 1e-300) / room
+    active = _active(problem, at.weights, gradient)
+    Z = _root_of_hessian(problem, at, K, active) if K.trace() > 0.0 else np.zeros((1, len(active)))
+    if not Z.any():
+        damping = max(damping, unit)
+    for _ in range(20):
+        move = _model_step(problem, at.weights, gradient, active, Z, damping)
+        if -float(gradient @ move) <= 2.0 * room:
+            break
+        damping = max(10.0 * damping, 1e-4 * unit)
+    return move, damping, unit
 
 
 def _active(
@@ -143,10 +172,11 @@ def _model_step(
     gradient: NDArray[np.float64],
     active: NDArray[np.intp],
     Z: NDArray[np.float64],
+    damping: float,
 ) -> NDArray[np.float64]:
     """Minimise the quadratic model over the feasible set by spectral projected gradients."""
     base, slope = weights[active], gradient[active]
-    curve = problem.regularizer.hess_diag(weights)[active]
+    curve = problem.regularizer.hess_diag(weights)[active] + damping
     point, g = base.copy(), slope.copy()
     size = float(np.linalg.norm(base)) or 1.0
     step = size / max(float(np.linalg.norm(g)), 1e-300)
@@ -175,15 +205,15 @@ def _search(
     move: NDArray[np.float64],
     slope: float,
     precision: float,
-) -> tuple[Evaluation, NDArray[np.float64]] | None:
+) -> tuple[Evaluation, NDArray[np.float64], float] | None:
     """Halve the step until the objective falls by enough."""
     problem = evaluate.problem
     length = 1.0
-    while length > 1e-4:
+    while length > 0.1:
         weights = problem.feasible.project(at.weights + length * move)
         K = problem.kernel.gram(weights)
         trial = evaluate(weights, precision, K)
         if trial.value <= at.value - DECREASE * length * slope + ROUNDING * abs(at.value):
-            return trial, K
+            return trial, K, length
         length *= 0.5
     return None

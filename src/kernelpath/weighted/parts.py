@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from kernelpath.errors import DataError
 from kernelpath.kernels.feature import Delta, FeatureKernel, Polynomial
@@ -45,11 +46,9 @@ class Part:
     gamma: float
 
     def gram(self, X: NDArray[np.float64], Z: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Kernel values between the rows of two tables, columns centred as in training."""
+        """Kernel values between two tables of these columns only, centred as in training."""
         if len(self.columns) == 1:
-            column = self.columns[0]
-            return self.kernel.gram(X[:, column], Z[:, column], self.gamma)
-        X, Z = X[:, self.columns], Z[:, self.columns]
+            return self.kernel.gram(X[:, 0], Z[:, 0], self.gamma)
         inner = X @ Z.T
         if isinstance(self.kernel, Polynomial):
             return (self.kernel.coef0 + self.gamma * inner) ** self.kernel.degree
@@ -84,8 +83,8 @@ class SumOfParts(SumBase):
 
     Parameters
     ----------
-    X : ndarray of shape (n_rows, n_columns)
-        Training rows, in any units.
+    X : ndarray or sparse matrix of shape (n_rows, n_columns)
+        Training rows, in any units; a sparse matrix is looked at column by column.
     parts : sequence of Part
 
     Attributes
@@ -94,15 +93,13 @@ class SumOfParts(SumBase):
         Parts that are the same for all rows: they explain nothing.
     """
 
-    def __init__(self, X: NDArray[np.float64], parts: Sequence[Part]) -> None:
+    def __init__(self, X: Any, parts: Sequence[Part]) -> None:
         self.parts = tuple(parts)
         if not self.parts:
             raise DataError("There is no kernel to combine; name at least one.")
-        self.n_kernels, self.n_rows = len(self.parts), len(X)
-        self._center = np.zeros(X.shape[1])
-        columns = sorted({c for part in self.parts for c in part.columns})
-        self._center[columns] = X[:, columns].mean(axis=0)
-        self._X = X - self._center
+        self.n_kernels, self.n_rows = len(self.parts), X.shape[0]
+        self._X = X.tocsc() if sparse.issparse(X) else np.asarray(X, dtype=np.float64)
+        self._center = np.asarray(self._X.mean(axis=0)).ravel()
         self.constant = np.zeros(self.n_kernels, dtype=bool)
         self._maps: dict[int, _Factor] = {}
         self._dense: dict[int, tuple[NDArray[np.float64], float]] = {}
@@ -130,7 +127,7 @@ class SumOfParts(SumBase):
 
     def _factor(self, k: int, part: Part) -> NDArray[np.float64] | None:
         """Centred factor of a part of one column, or None if its rank is high."""
-        x = np.ascontiguousarray(self._X[:, part.columns[0]])
+        x = self._columns(self._X, part.columns)[:, 0]
         n = len(x)
         most = n if n <= LEAST_RANK else max(LEAST_RANK, int(LOW_RANK * n))
         most = min(most, 200)
@@ -158,7 +155,8 @@ class SumOfParts(SumBase):
                 f"needs a matrix of {self.n_rows:,} x {self.n_rows:,} numbers; take a wider kernel "
                 "or fewer rows."
             )
-        K = part.gram(self._X, self._X)
+        own = self._columns(self._X, part.columns)
+        K = part.gram(own, own)
         means = K.mean(axis=0)
         K = K - means - means[:, None] + means.mean()
         trace = float(K.trace())
@@ -191,12 +189,12 @@ class SumOfParts(SumBase):
         return self._engine.restrict(parts)
 
     def cross_times(
-        self, weights: NDArray[np.float64], X: NDArray[np.float64], U: NDArray[np.float64]
+        self, weights: NDArray[np.float64], X: Any, U: NDArray[np.float64]
     ) -> NDArray[np.float64]:
         """``K(X, rows) U`` for new rows, where the columns of ``U`` sum to zero."""
         U = as_columns(U)
-        X = np.asarray(X, dtype=np.float64) - self._center
-        result = np.zeros((len(X), U.shape[1]))
+        X = X.tocsc() if sparse.issparse(X) else np.asarray(X, dtype=np.float64)
+        result = np.zeros((X.shape[0], U.shape[1]))
         for k in np.flatnonzero((weights != 0) & ~self.constant).tolist():
             part = self.parts[k]
             if k in self._maps:
@@ -205,15 +203,22 @@ class SumOfParts(SumBase):
             else:
                 means, scale = self._dense[k]
                 used = np.flatnonzero(np.any(U != 0.0, axis=1))
-                values = part.gram(X, self._X[used]) - means[used]
+                own = self._columns(self._X, part.columns)[used]
+                values = part.gram(self._columns(X, part.columns), own) - means[used]
                 result += weights[k] * scale * (values @ U[used])
         return result
 
-    def _mapped(self, k: int, X: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _columns(self, X: Any, columns: tuple[int, ...]) -> NDArray[np.float64]:
+        """Some columns of a table, as numbers, less their means in training."""
+        some = X[:, list(columns)]
+        dense = some.toarray() if sparse.issparse(some) else some
+        return np.asfortranarray(dense - self._center[list(columns)])
+
+    def _mapped(self, k: int, X: Any) -> NDArray[np.float64]:
         """Factor of a part for any rows."""
         part, known = self.parts[k], self._maps[k]
-        rows = np.empty((len(known.points), len(X)))
-        x = np.ascontiguousarray(X[:, part.columns[0]])
+        rows = np.empty((len(known.points), X.shape[0]))
+        x = self._columns(X, part.columns)[:, 0]
         map_rows(x, known.points, known.triangle, *part.formula, rows)
         return (rows - known.mean[:, None]) * known.scale
 

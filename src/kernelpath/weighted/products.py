@@ -52,6 +52,10 @@ class ProductRBF:
         """Kernel values between new rows and the training rows."""
         return _gaussian(X - self._center, self._X, weights)
 
+    def cross_times(self, weights: NDArray, X: NDArray, U: NDArray) -> NDArray[np.float64]:
+        """``K(X, rows) U`` for new rows."""
+        return self.cross(weights, X) @ as_columns(U)
+
     def grad_quad(self, weights: NDArray[np.float64], U: NDArray[np.float64]) -> NDArray:
         """Derivative of ``sum_o u_o' K(d) u_o`` in each weight.
 
@@ -127,6 +131,10 @@ class ARDPolynomial:
     def cross(self, weights: NDArray[np.float64], X: NDArray[np.float64]) -> NDArray[np.float64]:
         """Kernel values between new rows and the training rows."""
         return self._base(X, self._X, weights) ** self._degree
+
+    def cross_times(self, weights: NDArray, X: NDArray, U: NDArray) -> NDArray[np.float64]:
+        """``K(X, rows) U`` for new rows."""
+        return self.cross(weights, X) @ as_columns(U)
 
     def grad_quad(self, weights: NDArray[np.float64], U: NDArray[np.float64]) -> NDArray:
         """Derivative of ``sum_o u_o' K(d) u_o``: the diagonal of ``X' ((U U') * K') X``."""

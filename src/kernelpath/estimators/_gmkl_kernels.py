@@ -1,0 +1,149 @@
+"""From a table to the weighted kernel of a GMKL estimator, and from new rows to its values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from kernelpath.errors import DataError, not_one_of
+from kernelpath.inputs import ColumnTable
+from kernelpath.kernels import RBF, resolve_kernel
+from kernelpath.weighted.base import WeightedKernel
+from kernelpath.weighted.parts import SumOfParts, one_per_column
+from kernelpath.weighted.products import ARDPolynomial, ProductRBF
+from kernelpath.weighted.recipes import simple_mkl_parts
+
+KERNELS = ("sum", "product", "polynomial")
+RECIPES = {"simple_mkl": simple_mkl_parts}
+
+
+@dataclass(frozen=True, eq=False)
+class BoundKernel:
+    """A weighted kernel on the training rows, and what belongs to which feature.
+
+    Attributes
+    ----------
+    kernel : WeightedKernel
+    features : ndarray of shape (n_kernels,)
+        Feature of each kernel; -1 for kernels of several.
+    constant : ndarray of bool, shape (n_features,)
+    center, scale : ndarray of shape (n_features,) or None
+        How the table was standardised.
+    """
+
+    kernel: WeightedKernel
+    features: NDArray[np.intp]
+    constant: NDArray[np.bool_]
+    center: NDArray[np.float64] | None = None
+    scale: NDArray[np.float64] | None = None
+
+    def standardized(self, values: Any) -> Any:
+        """Rows in the units of the training rows."""
+        if self.center is None or self.scale is None:
+            return values
+        return (_dense(values) - self.center) / self.scale
+
+    def values(
+        self, weights: NDArray[np.float64], rows: Any, U: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """``K(rows, training rows) U``."""
+        return self.kernel.cross_times(weights, self.standardized(rows), U)  # type: ignore[attr-defined]
+
+
+def bind_kernel(
+    kernel: Any, base_kernel: Any, standardize: bool, table: ColumnTable
+) -> BoundKernel:
+    """Bind the kernel that the parameters of an estimator describe to its training rows."""
+    n_features = table.shape[1]
+    constant = _constant(table.values)
+    if isinstance(kernel, str) and kernel == "sum":
+        parts = _parts(base_kernel, table)
+        bound = SumOfParts(table.values, parts)
+        features = np.array([part.columns[0] if len(part.columns) == 1 else -1 for part in parts])
+        return BoundKernel(bound, features, constant)
+    if not isinstance(kernel, str) and not hasattr(kernel, "bind"):
+        raise not_one_of("kernel", kernel, KERNELS, "an object with a method bind(X)")
+    if isinstance(kernel, str) and kernel not in KERNELS:
+        raise not_one_of("kernel", kernel, KERNELS, "an object with a method bind(X)")
+    if table.categorical.any():
+        raise DataError(
+            f"kernel={kernel!r} takes numbers, but text is in "
+            f"{table.label(np.flatnonzero(table.categorical))}; use kernel='sum' with "
+            "base_kernel='auto', or encode it."
+        )
+    values = _dense(table.values).astype(np.float64)
+    center = values.mean(axis=0) if standardize else np.zeros(n_features)
+    scale = values.std(axis=0) if standardize else np.ones(n_features)
+    scale = np.where(constant | (scale == 0), 1.0, scale)
+    X = (values - center) / scale
+    if isinstance(kernel, str):
+        made: Any = ProductRBF(X) if kernel == "product" else ARDPolynomial(X)
+    else:
+        made = kernel.bind(X)
+        _check_protocol(made, kernel, X)
+    features = (
+        np.arange(n_features) if made.n_kernels == n_features else np.full(made.n_kernels, -1)
+    )
+    return BoundKernel(made, features, constant, center, scale)
+
+
+def _parts(base_kernel: Any, table: ColumnTable) -> list:
+    if isinstance(base_kernel, str) and base_kernel in RECIPES:
+        return RECIPES[base_kernel](_dense(table.values).astype(np.float64))
+    auto = isinstance(base_kernel, str) and base_kernel == "auto"
+    if table.categorical.any() and not auto:
+        raise DataError(
+            f"{table.sentence(np.flatnonzero(table.categorical), 'holds', 'hold')} text; use "
+            "base_kernel='auto', or encode it."
+        )
+    own = RBF() if auto else resolve_kernel(base_kernel)
+    return one_per_column(_dense_scale(table.values), own, table.categorical)
+
+
+def _dense_scale(values: Any) -> Any:
+    """Something with the standard deviations of the columns."""
+    if not sparse.issparse(values):
+        return np.asarray(values, dtype=np.float64)
+    return _Spread(values)
+
+
+class _Spread:
+    """Standard deviations of a sparse table, which is not made dense for them."""
+
+    def __init__(self, values: Any) -> None:
+        self.shape = values.shape
+        self._values = values
+
+    def std(self, axis: int) -> NDArray[np.float64]:
+        """Standard deviation of every column."""
+        mean = np.asarray(self._values.mean(axis=axis)).ravel()
+        square = np.asarray(self._values.multiply(self._values).mean(axis=axis)).ravel()
+        return np.sqrt(np.maximum(square - np.square(mean), 0.0))
+
+
+def _constant(values: Any) -> NDArray[np.bool_]:
+    if sparse.issparse(values):
+        low = np.asarray(values.min(axis=0).todense()).ravel()
+        return low == np.asarray(values.max(axis=0).todense()).ravel()
+    return np.asarray(values.min(axis=0) == values.max(axis=0))
+
+
+def _check_protocol(made: Any, kernel: Any, X: NDArray[np.float64]) -> None:
+    missing = [
+        name
+        for name in ("n_kernels", "n_rows", "is_sum", "gram", "grad_quad", "cross_times")
+        if not hasattr(made, name)
+    ]
+    if missing:
+        raise TypeError(
+            f"{type(kernel).__name__}.bind(X) returned {type(made).__name__}, which lacks "
+            f"{', '.join(missing)}; see kernelpath.weighted.base.WeightedKernel"
+        )
+
+
+def _dense(values: Any) -> NDArray:
+    return values.toarray() if sparse.issparse(values) else np.asarray(values)
