@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.exceptions import ConvergenceWarning, DataConversionWarning, NotFittedError
 from sklearn.svm import SVC
 
 import kernelpath as kp
@@ -228,6 +228,8 @@ def test_bad_data():
         kp.GMKLClassifier().fit(X, np.ones(len(X)))
     with pytest.raises(kp.DataError, match="120 rows, but y has 119"):
         kp.GMKLClassifier().fit(X, Y[:-1])
+    with pytest.warns(DataConversionWarning, match="column-vector"):
+        kp.GMKLClassifier().fit(X, Y[:, None])
     with pytest.raises(NotFittedError):
         kp.GMKLRegressor().predict(X)
     with pytest.raises(ValueError, match="epsilon"):

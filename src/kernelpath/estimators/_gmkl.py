@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from kernelpath.encoding import TableEncoder
 from kernelpath.errors import DataError
@@ -50,7 +50,8 @@ class GMKLBase(PathSelector):
         X : array, sparse matrix or dataframe of shape (n_samples, n_features)
         y : array of shape (n_samples,)
         sample_weight : array of shape (n_samples,), optional
-            Factors of the loss of each row; for hinge and eps-insensitive losses.
+            Factors of the loss of each row; for hinge and eps-insensitive losses.  Widths, means
+            and scales of the kernels are those of the rows, whatever their weight.
 
         Returns
         -------
@@ -65,7 +66,7 @@ class GMKLBase(PathSelector):
         self._encoder, rows = check_training_rows(self, X)
         table = rows.table
         check_finite(table)
-        y = as_vector(y)
+        y = as_vector(y if getattr(y, "ndim", 0) == 1 else column_or_1d(y, warn=True))
         if len(y) != table.shape[0]:
             raise DataError(f"X has {table.shape[0]} rows, but y has {len(y)} values.")
         if sample_weight is not None:
