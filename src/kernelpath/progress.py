@@ -150,8 +150,8 @@ _wanted = True
 def show_progress(wanted: bool) -> None:
     """Turn progress bars on or off, for this process.
 
-    Work that takes longer than two seconds shows a bar with the time left, on a terminal or in a
-    notebook.  Elsewhere nothing is ever shown.
+    Alignments, selectors and cross-validations that take longer than two seconds show a bar with
+    the time left, on a terminal or in a notebook.  Elsewhere nothing is ever shown.
 
     Parameters
     ----------

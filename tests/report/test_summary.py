@@ -398,3 +398,15 @@ def test_notebooks_show_names_as_text(model, ring):
     fitted = kp.LpKTASelector().fit(ring.X, ring.y)
     assert "The path leads" in fitted._repr_mimebundle_()["text/html"]
     assert "The path leads" in fitted._repr_html_()
+
+
+def test_rows_at_the_ends_of_a_view_stay_on_its_axis():
+    """Rows and axis are rounded alike: rows at the largest of three values were lost before."""
+    values = np.array([0.7629869784055223, 0.9509366370053822, 1.1388862956052421])
+    x = np.repeat(values, 40)
+    noise = np.random.default_rng(0).normal(size=120)
+    table, y = np.column_stack([x, noise]), (x == values[1]).astype(int)
+    view = summarize_path(kp.LpKTASelector().fit(table, y).path_, table, y)["views"][0]
+    low, high = view["grid"][0], view["grid"][-1]
+    assert all(low <= value <= high for value in view["points"]["x"])
+    assert sum(value == high for value in view["points"]["x"]) > 20

@@ -188,6 +188,8 @@ class GMKLBase(PathSelector):
                 raise ValueError(f"{name} must be a positive number, got {value!r}")
         if self.n_init < 1:
             raise ValueError(f"n_init must be at least 1, got {self.n_init!r}")
+        if self.n_features_to_select is not None and self.strengths is None:
+            raise ValueError("n_features_to_select has no effect without strengths; give both")
         count = self.strengths
         if np.ndim(count) == 0 and count is not None and not int(count) >= 2:
             raise ValueError(f"strengths must be at least 2 points, got {count!r}")

@@ -274,7 +274,8 @@ def _rounded(view: dict[str, Any]) -> dict[str, Any]:
     if "grid" in view:
         result["grid"] = numbers(view["grid"])
         points = view["points"]
-        result["points"] = {"x": numbers(points["x"], 5), "y": [numbers(r, 5) for r in points["y"]]}
+        # As many digits as the axis: rows at its ends would fall outside otherwise.
+        result["points"] = {"x": numbers(points["x"]), "y": [numbers(r, 5) for r in points["y"]]}
     for name in ("curves", "means"):
         if name in view:
             result[name] = [numbers(row, 5) for row in view[name]]

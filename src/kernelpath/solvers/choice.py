@@ -1,4 +1,4 @@
-"""Which solver for which problem: by what it can do, the fastest that was measured."""
+"""Which solver for which problem: by what a problem can be asked for."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Spectral projected gradient descent, Algorithm 1 of [jain2012], and the baseline it beats.
 
-Departures from the paper, all measured: the first step moves the weights by their own size and
+Departures from the paper: the first step moves the weights by their own size and
 spectral steps have no upper limit (a limit of 10 is an assumption about units); thresholds of the
 precision schedule are relative; the machines are also solved more exactly when their own gap is
 what is left of the gap; and a run ends with one exact machine.
