@@ -37,7 +37,7 @@ ALLOWED = {
     "targets": {"errors"},
     "inputs": {"errors"},
     "encoding": {"errors", "inputs"},
-    "datasets": {"errors"},
+    "datasets": {"errors", "progress"},
     "tables": {"errors", "inputs", "targets"},
     "path": FOUNDATION,
     "alignment": FOUNDATION,

@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from kernelpath.progress import working
+
 _TILE = 64  # noise columns drawn from one stream; changing it changes every simulated table
 _POOL, _ROWS, _PLACES, _NOISE = range(4)  # independent streams of one random_state
 _MARGIN = 0.5
@@ -76,6 +78,7 @@ _SHAPES: dict[str, tuple[Callable[..., Any], Callable[..., Any], float]] = {
 }
 
 
+@working("simulating")
 def make_wide(
     n_samples: int = 1000,
     n_features: int = 20_000,

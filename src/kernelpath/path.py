@@ -39,6 +39,7 @@ from kernelpath.path_parts import (
     same_content,
     share_csr,
 )
+from kernelpath.progress import working
 
 if TYPE_CHECKING:
     import os
@@ -342,6 +343,7 @@ class FeaturePath(Frozen):
 
         return path_card(self)
 
+    @working("picture")
     def plot(self, ax: Any = None, **kwargs: Any) -> Any:
         """Draw the path; see ``kernelpath.report.displays.plot_path``."""
         from kernelpath.report import displays

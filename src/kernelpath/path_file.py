@@ -24,11 +24,13 @@ from kernelpath.archive import (
 )
 from kernelpath.errors import PathFileError
 from kernelpath.path import EXTENSIONS, EventTable, FeaturePath
+from kernelpath.progress import working
 
 #: Modules that register an extension when imported; path.py must not import them.
 EXTENSION_MODULES = {"lp-kta": "kernelpath.tracers.lp_kta_path"}
 
 
+@working("writing")
 def save_path(path: FeaturePath, file: str | os.PathLike | BinaryIO) -> None:
     """Write a path, whole or not at all.
 
@@ -83,6 +85,7 @@ def _path_arrays(path: FeaturePath) -> dict[str, np.ndarray]:
     return arrays
 
 
+@working("reading")
 def load_path(file: str | os.PathLike | BinaryIO) -> FeaturePath:
     """Read a path that :func:`save_path` wrote, refusing a file with any byte changed.
 

@@ -1,7 +1,8 @@
 """Progress of long work: a bar with the time left, on a terminal or in a notebook only.
 
 Whoever starts long work opens a bar with `progress_bar`; whoever does it names its steps with
-`begin` and counts.  Bars inside a bar are one bar: the outermost is shown.
+`begin` and counts.  Work of a single step is `working`.  Bars inside a bar are one bar: the
+outermost is shown.
 """
 
 from __future__ import annotations
@@ -12,11 +13,12 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
+from contextvars import ContextVar, copy_context
 from html import escape
 from typing import Any
 
 PATIENCE = 2.0  # seconds of work before a bar appears
+LATER = 0.01  # the clock of a bar rings after its time, not before
 PAUSE = 0.2  # seconds between two pictures of a bar in a notebook
 
 Update = Callable[[float, float], None]
@@ -45,12 +47,20 @@ class Relay(Silent):
 
 
 class _Visible(Silent):
-    """A bar that appears once the work has taken a while."""
+    """A bar that appears once the work has taken a while, counted or not."""
 
     def __init__(self, patience: float) -> None:
         self._appears = time.monotonic() + patience
         self._stage, self._done, self._total = "", 0.0, 0.0
         self._started = self._before = 0.0
+        self._drawing, self._closed = threading.RLock(), False
+        # Work that counts nothing calls nobody: a clock brings its bar.  It works in the context
+        # of the caller, by which a notebook knows the cell.
+        context = copy_context()
+        self._clock = threading.Timer(patience + LATER, lambda: context.run(self._picture))
+        self._clock.daemon = True
+        if patience > 0:
+            self._clock.start()
 
     def begin(self, stage: str) -> Update:
         self._stage, self._done, self._total = stage, 0.0, 0.0
@@ -67,11 +77,24 @@ class _Visible(Silent):
 
         return update
 
+    def close(self) -> None:
+        """Take the bar away, if it is there; it does not come back."""
+        self._clock.cancel()
+        with self._drawing:
+            self._closed = True
+            self._erase()
+
     def _picture(self) -> None:
-        if time.monotonic() >= self._appears:
-            self._draw()
+        if not self._stage or time.monotonic() < self._appears:
+            return
+        with self._drawing:
+            if not self._closed:
+                self._draw()
 
     def _draw(self) -> None:
+        raise NotImplementedError
+
+    def _erase(self) -> None:
         raise NotImplementedError
 
     def _words(self) -> str:
@@ -107,8 +130,7 @@ class TerminalBar(_Visible):
             self._screen.start()
         self._screen.update(self._task, **now, refresh=not self._total)  # a new step at once
 
-    def close(self) -> None:
-        """Take the bar away, if it is there."""
+    def _erase(self) -> None:
         if self._screen is not None:
             self._screen.stop()
 
@@ -135,8 +157,7 @@ class NotebookBar(_Visible):
         else:
             self._handle.update(picture)
 
-    def close(self) -> None:
-        """Take the bar away, if it is there."""
+    def _erase(self) -> None:
         if self._handle is not None:
             from IPython.display import HTML
 
@@ -150,8 +171,8 @@ _wanted = True
 def show_progress(wanted: bool) -> None:
     """Turn progress bars on or off, for this process.
 
-    Alignments, selectors and cross-validations that take longer than two seconds show a bar with
-    the time left, on a terminal or in a notebook.  Elsewhere nothing is ever shown.
+    Whatever takes longer than two seconds shows a bar, on a terminal or in a notebook, with the
+    time left where the work can be counted.  Elsewhere nothing is ever shown.
 
     Parameters
     ----------
@@ -189,6 +210,20 @@ def passed_on(stage: str, update: Update) -> Iterator[None]:
     """Count one step of what is done inside elsewhere; show nothing of it here."""
     with _as_active(Relay(stage, update)):
         yield
+
+
+@contextmanager
+def working(stage: str) -> Iterator[None]:
+    """Show work as a single step, without the steps inside; also as a decorator of a function.
+
+    Within a bar it is part of the step that is shown there.
+    """
+    outermost = _active.get() is None
+    with progress_bar():
+        if outermost:
+            begin(stage)
+        with no_progress():
+            yield
 
 
 def begin(stage: str) -> Update:

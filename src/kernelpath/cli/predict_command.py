@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from kernelpath.cli.console import friendly_errors, safe, say_notes
+from kernelpath.progress import begin, passed_on, progress_bar
 
 
 def predict_command(
@@ -68,7 +71,8 @@ def predict_command(
 
         _check_place(out)
         refuse_overwriting([out], [data, run, run / "model.kpmodel"])
-        text, rows = _predict(run, data, n_features, proba)
+        with progress_bar(patience=0):
+            text, rows = _predict(run, data, n_features, proba)
         if out is None:
             typer.echo(text, nl=False)
             return
@@ -89,6 +93,7 @@ def _predict(run: Path, data: Path, n_features: int | None, proba: bool) -> tupl
     from kernelpath.cli.new_rows import NewRows
     from kernelpath.errors import DataError
 
+    begin(f"reading {run.name}")
     model = _load(run)
     size = _size(model, n_features)
     if proba and not hasattr(model, "predict_proba"):
@@ -101,16 +106,42 @@ def _predict(run: Path, data: Path, n_features: int | None, proba: bool) -> tupl
             )
         )
     names = [str(name) for name in model.path_.feature_names]
+    begin(f"reading {data.name}")
     rows = NewRows(data, _needed(model, size), names)
     say_notes(rows.notes(model._encoder))
     columns: dict[str, list[Any]] = {"prediction": []}
+    counted = _Counted(rows.n_rows, 2 if proba else 1)
     for block in rows.blocks(model._encoder) if rows.n_rows else ():
-        columns["prediction"] += np.asarray(model.predict(block, n_features=size)).tolist()
+        with counted.rows(len(block)):
+            labels = np.asarray(model.predict(block, n_features=size))
+        columns["prediction"] += labels.tolist()
         if proba:
-            shares = model.predict_proba(block, n_features=size)
+            with counted.rows(len(block)):
+                shares = model.predict_proba(block, n_features=size)
             for label, share in zip(model.classes_.tolist(), shares.T):
                 columns.setdefault(f"probability of {label}", []).extend(share.tolist())
+    begin("writing")
     return _as_csv(columns), rows.n_rows
+
+
+class _Counted:
+    """Counts rows of all blocks; some are looked at more than once."""
+
+    def __init__(self, n_rows: int, n_looks: int) -> None:
+        self._n_rows, self._n_looks, self._done = n_rows, n_looks, 0
+        self._update = begin("predictions")
+
+    @contextmanager
+    def rows(self, n_rows: int) -> Iterator[None]:
+        """One look at some rows, which the model counts itself."""
+
+        def share(done: float, total: float) -> None:
+            self._update((self._done + done) / self._n_looks, self._n_rows)
+
+        with passed_on("predictions", share):
+            yield
+        self._done += n_rows
+        share(0, 0)
 
 
 def _load(run: Path) -> Any:

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from kernelpath.cli.console import friendly_errors, safe
+from kernelpath.progress import begin, progress_bar
 
 RunArgument = Annotated[
     Path,
@@ -46,8 +47,11 @@ def report_command(
 
         others = [run / name for name in RUN_FILES if name != "report.html"]
         refuse_overwriting([out], [run, *others])
-        summary, details, place = _read(run)
-        write_page_alone(out or place, summary, **details)
+        with progress_bar(patience=0):
+            begin(f"reading {run.name}")
+            summary, details, place = _read(run)
+            begin("writing")
+            write_page_alone(out or place, summary, **details)
         typer.echo(f"Wrote {safe(out or place, 400)}")
 
 

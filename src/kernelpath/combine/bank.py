@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,6 +17,7 @@ from kernelpath.combine.parts import Parts
 from kernelpath.combine.weights import PointWeights
 from kernelpath.inputs import ColumnTable
 from kernelpath.kernels.feature import FeatureKernel
+from kernelpath.progress import begin, progress_bar, working
 from kernelpath.targets import check_sample_weight
 
 MEMORY_LIMIT = 2**30
@@ -193,20 +194,24 @@ class KernelBank:
         n = self.values.shape[0]
         n_new = 0 if new is None else new.shape[0]
         train = take_columns(self.values, weights.columns)
-        parts = Parts.split(
-            train,
-            new,
-            self.column_kernels(weights.columns),
-            weights,
-            row_weight=self.row_weight,
-            limit=limit,
-        )
+        with working("kernels of the columns"):
+            parts = Parts.split(
+                train,
+                new,
+                self.column_kernels(weights.columns),
+                weights,
+                row_weight=self.row_weight,
+                limit=limit,
+            )
         weight = np.full(n, 1.0 / n) if self.row_weight is None else self.row_weight
         store = parts.store(limit, weights.n_points, dtype)  # one: fresh memory is slow
         size = max(1, len(store))
         for start in range(0, weights.n_points, size):
-            block = parts.block(slice(start, min(start + size, weights.n_points)), store)
-            for point in range(start, min(start + size, weights.n_points)):
+            stop = min(start + size, weights.n_points)
+            with progress_bar():  # not while the caller works on what was yielded
+                tell = _counted(start, stop, weights.n_points)
+                block = parts.block(slice(start, stop), store, tell)
+            for point in range(start, stop):
                 own, fresh = np.zeros((n, n)), np.zeros((n_new, n))
                 shift = block.add(point, own, fresh)
                 means = np.empty(n)
@@ -223,6 +228,12 @@ class KernelBank:
         return ColumnKernels.of(
             self.kernels, self.which[columns], self.gamma[columns], self.center[columns]
         )
+
+
+def _counted(start: int, stop: int, n_points: int) -> Callable[[float], None]:
+    """What counts the points of one block of many."""
+    update = begin("combined kernels")
+    return lambda share: update(start + share * (stop - start), n_points)
 
 
 def check_precision(precision: str) -> DTypeLike:

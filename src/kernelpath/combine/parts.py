@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -94,11 +95,16 @@ class Parts:
         fits = int(limit // max(1, np.dtype(dtype).itemsize * pairs))
         return np.empty((max(1, min(worth, fits)), pairs), dtype=dtype)
 
-    def block(self, points: slice, store: NDArray[np.floating]) -> Block:
-        """Evaluate the dense columns for some points."""
+    def block(
+        self,
+        points: slice,
+        store: NDArray[np.floating],
+        tell: Callable[[float], None] = lambda share: None,
+    ) -> Block:
+        """Evaluate the dense columns for some points; ``tell`` hears the share that is done."""
         if self.dense is None or self.dense_weights is None:
             return Block(self, points.start, None)
-        tiles = Tiles(self.dense, self.dense_weights, points, self.only_new, store.ravel())
+        tiles = Tiles(self.dense, self.dense_weights, points, self.only_new, store.ravel(), tell)
         return Block(self, points.start, tiles)
 
 

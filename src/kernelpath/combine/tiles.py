@@ -6,6 +6,8 @@ cache, and few matrix products (:mod:`kernelpath.combine.recipe`) add them to al
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg.blas import dgemm, dgemv, sgemm, sgemv
@@ -53,6 +55,8 @@ class Tiles:
         Leave out the pairs of training rows.
     store : ndarray
         Memory to use: ``n_points * n_pairs`` numbers or more.  Its type is the precision.
+    tell : callable, optional
+        Called with the share of the work that is done.
     """
 
     def __init__(
@@ -62,6 +66,7 @@ class Tiles:
         points: slice,
         only_new: bool,
         store: NDArray[np.floating],
+        tell: Callable[[float], None] = lambda share: None,
     ) -> None:
         self._columns = columns
         self._scale = weights.scale
@@ -72,9 +77,9 @@ class Tiles:
         self._n_points = len(self._weights)
         self._tiles = lower_tiles(columns.n_train, columns.values.shape[1], only_new)
         self._store = store[: self._n_points * n_pairs(self._tiles)]
-        self._fill(np.flatnonzero(self._weights.any(axis=0)))
+        self._fill(np.flatnonzero(self._weights.any(axis=0)), tell)
 
-    def _fill(self, used: NDArray[np.intp]) -> None:
+    def _fill(self, used: NDArray[np.intp], tell: Callable[[float], None]) -> None:
         held = self._weights[:, used] != 0
         first, last = held.argmax(axis=0), self._n_points - held[::-1].argmax(axis=0)
         # Along a path features leave (or enter) one by one: in this order a block of features
@@ -109,6 +114,7 @@ class Tiles:
                         done += step.n_sums
                 if done:
                     _multiply(group.mix, sums, out[group.points])
+            tell(offset / len(self._store))
 
     def add(self, point: int, train: NDArray[np.float64], new: NDArray[np.float64]) -> None:
         """Add a point to the lower triangle of ``train`` and to ``new``."""

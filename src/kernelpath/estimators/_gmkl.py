@@ -22,7 +22,7 @@ from kernelpath.feasible_sets import NonNegative
 from kernelpath.fits.losses import Loss
 from kernelpath.inputs import ColumnTable, as_pandas, is_frame
 from kernelpath.problem import Problem
-from kernelpath.progress import begin, progress_bar
+from kernelpath.progress import begin, progress_bar, working
 from kernelpath.solvers.choice import solve
 from kernelpath.solvers.state import CONVERGED, Solution
 from kernelpath.targets import as_vector, check_sample_weight
@@ -72,18 +72,19 @@ class GMKLBase(PathSelector):
         if sample_weight is not None:
             sample_weight = check_sample_weight(sample_weight, len(y))
         targets = self._targets(y, sample_weight)
-        self._bound = bind_kernel(self.kernel, self.base_kernel, self.standardize, table)
-        report_constant(table, self._bound.constant)
         loss = self._loss()
         duals = tuple(loss.dual(target, sample_weight) for target in targets)
         feasible = NonNegative() if self.feasible is None else self.feasible
-        problem = Problem(self._bound.kernel, duals, L1(), feasible)
         with progress_bar():
-            self._learn(problem, table, y)
+            begin("kernels")
+            self._bound = bind_kernel(self.kernel, self.base_kernel, self.standardize, table)
+            report_constant(table, self._bound.constant)
+            self._learn(Problem(self._bound.kernel, duals, L1(), feasible), table, y)
         return self
 
     def _learn(self, problem: Problem, table: ColumnTable, y: NDArray) -> None:
         if self.strengths is None:
+            begin("weights")
             solution = self._solve(problem)
             self._keep(solution)
             return
@@ -194,6 +195,7 @@ class GMKLBase(PathSelector):
         if np.ndim(count) == 0 and count is not None and not int(count) >= 2:
             raise ValueError(f"strengths must be at least 2 points, got {count!r}")
 
+    @working("predictions")
     def _values(self, X: Any) -> NDArray[np.float64]:
         """Decision values of new rows, one column per output."""
         check_is_fitted(self, "weights_")

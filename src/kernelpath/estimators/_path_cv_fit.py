@@ -262,8 +262,7 @@ def nested_score(model: PathCV, setup: Setup, store: FoldStore) -> NestedScore:
         share = _counted_from(update, number, n_folds)
         with passed_on("cross-validation", share):
             inner.fit(part.X, study.y[train], **params)
-        held_out = study.rows.take(test)
-        scores.append(study.score(inner, test, held_out.X))
+            scores.append(study.score(inner, test, study.rows.take(test).X))
         sizes.append(inner.operating_point_.n_features)
         outer.done += 1
     return NestedScore(scores, sizes, scoring=setup.scoring)

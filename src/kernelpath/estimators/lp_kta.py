@@ -176,27 +176,27 @@ class LpKTASelector(PathSelector):
         table, y = self._check_table(X, y)
         with progress_bar():
             result, target = self._align(table, y, sample_weight, begin("alignments"))
-        report_constant(table, result.constant)
-        problem = self._problem(table, y, sample_weight, result.values, ~result.constant)
-        self.alignments_ = result.values
-        self.alignment_bounds_ = result.bounds
-        self.bregman_strength_ = problem.bregman_strength
-        self.norm_strength_ = problem.norm_strength
-        self.path_ = trace_path(
-            problem,
-            grid(self.p_start, self.p_stop, self.step),
-            solver=self.solver,
-            predictor_order=self.predictor_order,
-            feature_names=table.names,
-            provenance=self._describe(
-                table,
-                y,
-                task=target.task,
-                n_constant=int(result.constant.sum()),
-                bregman_strength=problem.bregman_strength,
-                norm_strength=problem.norm_strength,
-            ),
-        )
+            report_constant(table, result.constant)
+            problem = self._problem(table, y, sample_weight, result.values, ~result.constant)
+            self.alignments_ = result.values
+            self.alignment_bounds_ = result.bounds
+            self.bregman_strength_ = problem.bregman_strength
+            self.norm_strength_ = problem.norm_strength
+            self.path_ = trace_path(
+                problem,
+                grid(self.p_start, self.p_stop, self.step),
+                solver=self.solver,
+                predictor_order=self.predictor_order,
+                feature_names=table.names,
+                provenance=self._describe(
+                    table,
+                    y,
+                    task=target.task,
+                    n_constant=int(result.constant.sum()),
+                    bregman_strength=problem.bregman_strength,
+                    norm_strength=problem.norm_strength,
+                ),
+            )
         point = self._choose_point(self.path_, self.n_features_to_select)
         self.support_ = point.support
         self.weights_ = point.weights
@@ -271,10 +271,11 @@ class LpKTASelector(PathSelector):
         if sample_weight is not None:  # labels move among the rows that count
             values, y, sample_weight = without_weightless_rows(table.values, y, sample_weight)
             table = ColumnTable(values, table.names, table.categorical)
-        largest = [
-            self._align(table, rng.permutation(y), sample_weight)[0].values.max()
-            for _ in range(N_PERMUTATIONS)
-        ]
+        update, largest = begin("permutations"), []
+        for done in range(N_PERMUTATIONS):
+            result, _ = self._align(table, rng.permutation(y), sample_weight)
+            largest.append(result.values.max())
+            update(done + 1, N_PERMUTATIONS)
         return float(np.median(largest))
 
     def _check_settings(self) -> None:

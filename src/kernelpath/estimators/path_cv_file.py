@@ -35,6 +35,7 @@ from kernelpath.predictors.models import ConstantModel, KernelModel
 from kernelpath.predictors.state import machine_from, machine_state
 from kernelpath.predictors.svm import Task
 from kernelpath.predictors.weighted_kernel import WeightedKernelSVM
+from kernelpath.progress import working
 from kernelpath.provenance import versions
 from kernelpath.scoring import PathScores
 from kernelpath.stability import stability_of
@@ -47,6 +48,7 @@ SAVED_PARAMETERS = (
 )  # fmt: skip
 
 
+@working("writing")
 def save_model(model: PathCV, file: str | os.PathLike | BinaryIO) -> None:
     """Write a fitted PathCV, whole or not at all; see :meth:`PathCV.save`."""
     header: dict[str, Any] = {
@@ -83,6 +85,7 @@ def save_model(model: PathCV, file: str | os.PathLike | BinaryIO) -> None:
         write_archive(MODEL, file, header, arrays)
 
 
+@working("reading")
 def load_model(file: str | os.PathLike | BinaryIO) -> PathCV:
     """Read a model that :meth:`PathCV.save` wrote, refusing a file with any byte changed.
 

@@ -23,6 +23,7 @@ from kernelpath.predictors.base import (
     TrainingPart,
 )
 from kernelpath.predictors.svm import Task
+from kernelpath.progress import begin, progress_bar, working
 from kernelpath.weighting import weight_argument
 
 RESPONSES = ("predict", "decision_function", "predict_proba", "predict_log_proba", "score")
@@ -45,9 +46,13 @@ class KernelModel:
         head = self.machine.head
         step = max(1, BLOCK_CELLS // max(1, head.dual_coef.shape[1]))
         parts = []
-        for start in range(0, max(rows.n_rows, 1), step):
-            block = rows.take(np.arange(start, min(start + step, rows.n_rows)))
-            parts.append(getattr(head, output)(self.machine.kernel(block)))
+        with progress_bar():
+            update = begin("predictions")
+            update(0, rows.n_rows)
+            for start in range(0, max(rows.n_rows, 1), step):
+                block = rows.take(np.arange(start, min(start + step, rows.n_rows)))
+                parts.append(getattr(head, output)(self.machine.kernel(block)))
+                update(min(start + step, rows.n_rows), rows.n_rows)
         return np.concatenate(parts)
 
     def predict(self, rows: Rows) -> NDArray:
@@ -130,14 +135,17 @@ class EstimatorModel:
         """The estimator, for scorers that pass all columns."""
         return _OnColumns(self.estimator, self.columns)
 
+    @working("predictions")
     def predict(self, rows: Rows) -> NDArray:
         """Labels or values."""
         return self.estimator.predict(columns_of(rows.X, self.columns))
 
+    @working("predictions")
     def decision(self, rows: Rows) -> NDArray:
         """Decision values."""
         return self.estimator.decision_function(columns_of(rows.X, self.columns))
 
+    @working("predictions")
     def proba(self, rows: Rows) -> NDArray:
         """Probabilities."""
         return self.estimator.predict_proba(columns_of(rows.X, self.columns))

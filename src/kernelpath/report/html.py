@@ -19,6 +19,7 @@ from typing import Any
 import jinja2
 
 from kernelpath.atomic import replacing
+from kernelpath.progress import working
 from kernelpath.report.words import stability_words
 
 SCRIPTS = (
@@ -42,6 +43,7 @@ RULES = {"one_se": "one standard error"}
 LONGEST_NAME = 80
 
 
+@working("page")
 def render_html(
     summary: Mapping[str, Any],
     *,

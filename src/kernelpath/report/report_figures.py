@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Protocol
 
+from kernelpath.progress import working
 from kernelpath.report.accuracy import AccuracyDisplay
 from kernelpath.report.canvas import Picture, any_glyph, screenless
 from kernelpath.report.certificates_display import CertificateDisplay
@@ -31,6 +32,7 @@ DISPLAYS: dict[str, _FromSummary] = {
 }
 
 
+@working("pictures")
 def report_figures(summary: Mapping[str, Any], *, dpi: float = 150) -> dict[str, Any]:
     """Draw every display that the summary has data for.
 

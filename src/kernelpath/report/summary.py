@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from kernelpath.encoding import TableEncoder
 from kernelpath.inputs import ColumnTable
 from kernelpath.path import EventTable, FeaturePath
+from kernelpath.progress import working
 from kernelpath.rankings import size_grid
 from kernelpath.report.facts import describe_data, notices
 from kernelpath.report.rounding import number, numbers
@@ -55,6 +56,7 @@ def schema() -> dict[str, Any]:
     return json.loads(text)
 
 
+@working("summary")
 def summarize_path(
     path: FeaturePath,
     X: Any = None,
@@ -81,6 +83,7 @@ def summarize_path(
     return maker.finish()
 
 
+@working("summary")
 def summarize_cv(model: PathCV) -> dict[str, Any]:
     """Summary of a fitted cross-validation; without training rows the data are left out."""
     scores, point = model.scores_, model.operating_point_

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import lambertw
 
+from kernelpath.progress import begin
 from kernelpath.regularizers import Divergence, SquaredEuclidean, bregman
 from kernelpath.solvers.separable import euclidean_weights, solve_weights
 
@@ -238,7 +239,9 @@ def trace_exact(problem: PNormProblem, parameters: NDArray[np.float64]) -> Trace
     data = np.empty(indptr[-1])
     kkt = np.zeros(len(parameters))
     values = np.zeros(len(parameters))
+    update = begin("path")
     for i, p in enumerate(parameters):
+        update(i, len(parameters))
         part = slice(indptr[i], indptr[i + 1])
         kkt[i], norm = _fill(problem, float(p), indices[part], data[part])
         values[i] = problem.objective(float(p), indices[part], data[part], norm)

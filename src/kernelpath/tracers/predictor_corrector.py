@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from kernelpath.progress import begin
 from kernelpath.tracers.p_norm import PNormProblem, TracedWeights
 
 
@@ -113,7 +114,9 @@ def trace_predictor_corrector(
     supports: list[NDArray[np.int32]] = []
     rows: list[NDArray[np.float64]] = []
     kkt, values = np.zeros(len(parameters)), np.zeros(len(parameters))
+    update = begin("path")
     for i, p in enumerate(parameters):
+        update(i, len(parameters))
         if i > 0:
             before = float(parameters[i - 1])
             if p == 1.0:  # the path is smooth for p > 1 only; its end has a closed form
