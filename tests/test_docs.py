@@ -8,6 +8,7 @@ from pathlib import Path
 
 import matplotlib
 import matplotlib.pyplot as plt
+import numpy as np
 import pytest
 
 import kernelpath as kp
@@ -53,9 +54,28 @@ def test_the_guide_to_the_report_runs(tmp_path, monkeypatch):
     assert (tmp_path / "stability.png").stat().st_size > 10_000
 
 
-def test_own_divergence_of_the_guide_runs():
-    (block,) = python_blocks(ROOT / "docs" / "guide" / "extend.md")
-    exec(compile(block, "extend.md", "exec"), {"__name__": "guide"})
+def test_what_the_guide_adds_works():
+    names: dict = {"__name__": "guide"}
+    blocks = python_blocks(ROOT / "docs" / "guide" / "extend.md")
+    assert len(blocks) == 3
+    for block in blocks:
+        exec(compile(block, "extend.md", "exec"), names)
+    prices = blocks[1].split("class Prices")[1].split("data =")[0]
+    assert sum(bool(line.strip()) for line in prices.splitlines()) <= 20
+    kernel, u = names["BoundCauchy"](names["data"].X), np.linspace(-1, 1, 150)[:, None]
+    d, step = np.full(8, 0.3), 1e-6 * np.eye(8)[2]
+    change = kernel.gram(d + step) - kernel.gram(d - step)
+    slope = float(u[:, 0] @ change @ u[:, 0]) / 2e-6
+    assert kernel.grad_quad(d, u)[2] == pytest.approx(slope, rel=1e-5)
+
+
+def test_the_guide_to_gmkl_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names: dict = {}
+    for block in python_blocks(ROOT / "docs" / "guide" / "gmkl.md"):
+        exec(compile(block, "gmkl.md", "exec"), names)
+    assert names["path"].gaps.max() <= 1e-3
+    assert names["cv"].operating_point_.n_features >= 1
 
 
 @pytest.mark.slow

@@ -207,7 +207,7 @@ def test_steps_of_gmkl(monkeypatch):
     data = kp.datasets.make_ring(n_samples=60, n_features=4, random_state=0)
     seen = _steps(monkeypatch)
     model = kp.GMKLClassifier(strengths=3).fit(data.X, data.y)
-    assert seen == {"kernels": (), "strengths": (3, 3)}
+    assert seen == {"kernels": (), "path": (3, 3)}
     seen.clear()
     kp.GMKLClassifier().fit(data.X, data.y)
     assert list(seen) == ["kernels", "weights"]

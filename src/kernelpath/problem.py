@@ -21,11 +21,13 @@ from numpy.typing import NDArray
 from kernelpath.feasible_sets import FeasibleSet, NonNegative
 from kernelpath.fits.losses import DualProblem
 from kernelpath.fits.svm import DualSolution, solve_dual
+from kernelpath.grams.base import Gram
 from kernelpath.weight_norms import NoRegularizer, Regularizer
 from kernelpath.weighted.base import WeightedKernel
 
 TINY = 1e-300
 ANY_WEIGHTS = NonNegative()
+MANY_ROWS = 800  # beyond, kernel matrices are not held as arrays of double precision
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +52,17 @@ class Problem:
     def is_convex(self) -> bool:
         """Whether a stationary point is the optimum: sums of kernels are convex in the weights."""
         return bool(self.kernel.is_sum)
+
+    @property
+    def has_many_rows(self) -> bool:
+        """Whether there are too many rows to hold kernel matrices as arrays."""
+        return self.kernel.n_rows > MANY_ROWS
+
+    def gram(self, weights: NDArray[np.float64]) -> NDArray[np.float64] | Gram:
+        """Kernel matrix of some weights: with many rows a `Gram`, if the kernel can give one."""
+        if self.has_many_rows and hasattr(self.kernel, "large_gram"):
+            return self.kernel.large_gram(weights)
+        return self.kernel.gram(weights)
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,12 +118,12 @@ class Evaluator:
         self._starts = None if duals is None else list(duals)
 
     def __call__(
-        self, weights: NDArray[np.float64], tol: float, K: NDArray[np.float64] | None = None
+        self, weights: NDArray[np.float64], tol: float, K: NDArray[np.float64] | Gram | None = None
     ) -> Evaluation:
         """Evaluate at some weights; ``K`` is their kernel matrix, if it is known."""
         problem = self.problem
         if K is None:
-            K = problem.kernel.gram(weights)
+            K = problem.gram(weights)
         starts = self._starts if self._warm and self._starts else [None] * len(problem.duals)
         solutions = tuple(
             solve_dual(K, dual, tol=tol, start=start) for dual, start in zip(problem.duals, starts)

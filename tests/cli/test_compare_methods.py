@@ -14,6 +14,7 @@ import kernelpath as kp
 from cli.helpers import FOLDS, PROGRAM, assert_refused, done, run, save_csv
 from kernelpath.cli import catalogue, files
 from kernelpath.cli.command import with_empty_value
+from kernelpath.cli.comparison import entry_on_path
 from kernelpath.operating_point import RULES
 from kernelpath.rankings import BASELINES
 
@@ -66,10 +67,27 @@ def test_comparison_without_our_own_method(tmp_path, frame):
     assert found["files"] == []
 
 
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_entry_on_a_path(task):
+    data = kp.datasets.make_ring(n_samples=80, n_features=5, random_state=0)
+    twin = data.X[:, data.relevant[:1]]
+    y = data.y if task == "classification" else np.square(data.X[:, data.relevant]).sum(axis=1)
+    scores = entry_on_path(np.column_stack([data.X, np.ones(80), twin]), y, task)
+    first = sorted(np.argsort(-scores)[:2].tolist())
+    assert first[0] in data.relevant or first[1] in data.relevant
+    assert scores[5] == 0.0  # constant
+    assert sorted(scores[scores > 0].tolist()) == list(range(1, (scores > 0).sum() + 1))
+
+
+def test_gmkl_in_a_comparison(table):
+    text = done("compare", table, "-t", "outcome", *FOLDS, "--methods", "gmkl", "--json").stdout
+    assert [m["name"] for m in json.loads(text)["methods"]] == ["gmkl"]
+
+
 @pytest.mark.parametrize(
     ("methods", "words"),
     [
-        ("lp-kta,gmkl", ["gmkl does not exist yet", "lp-kta", "mutual-info"]),
+        ("lp-kta,nmmkl", ["nmmkl does not exist yet", "lp-kta", "mutual-info"]),
         ("lp-kt", ["did you mean", "'lp-kta'"]),
         (",", ["name some of lp-kta"]),
     ],

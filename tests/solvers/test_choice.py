@@ -98,5 +98,5 @@ def test_many_kernels_get_a_working_set(monkeypatch):
 def test_what_is_refused():
     with pytest.raises(ValueError, match="solver must be one of 'auto', 'spg'"):
         solve(problem_of(COSTS["l1"], FEW), "sgp")
-    with pytest.raises(MissingCapability, match="a cost without groups"):
+    with pytest.raises(MissingCapability, match="a cost of each weight by itself"):
         working_set(problem_of((MixedNorm(np.arange(10) % 2), NonNegative()), FEW))

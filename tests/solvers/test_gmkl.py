@@ -216,7 +216,7 @@ def test_units_do_not_matter():
 
 
 def test_warm_starts_save_steps():
-    problem = problem_of(Hinge(20.0), L1(0.05))
+    problem = problem_of(Hinge(2.0), L1(0.5))
     warm, cold = (spg(problem, tol=1e-4, max_iter=5000, warm=w) for w in (True, False))
     assert warm.objective == pytest.approx(cold.objective, rel=1e-3)
     assert 1.5 * warm.n_steps / warm.n_svm < cold.n_steps / cold.n_svm

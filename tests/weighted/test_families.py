@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import kernelpath as kp
+from kernelpath.grams.base import Gram
+from kernelpath.weighted import products
 from kernelpath.weighted.base import SumKernel, WeightedKernel
 from kernelpath.weighted.products import ARDPolynomial, ProductRBF
 from kernelpath.weighted.stacks import (
@@ -97,6 +99,30 @@ def test_formulas_in_loops(name):
                 expected[i, j] = (constant + np.sum(weights * X[i] * X[j])) ** degree
     np.testing.assert_allclose(kernel.gram(weights), expected, rtol=1e-10, atol=1e-12)
     np.testing.assert_allclose(kernel.cross(weights, X[:5]), expected[:5], rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("tile", [4, 1000])
+@pytest.mark.parametrize("name", OTHERS)
+def test_tiles_and_rows_of_single_precision(name, tile, monkeypatch):
+    monkeypatch.setattr(products, "TILE", tile)
+    kernel, weights, every = OTHERS[name], some_weights(OTHERS[name]), np.arange(N)
+    K = kernel.gram(weights)
+    large = kernel.large_gram(weights)
+    assert isinstance(large, Gram)
+    np.testing.assert_allclose(large.block(every, every), K, rtol=1e-6, atol=1e-6)
+    assert large.trace() == pytest.approx(np.trace(K), rel=1e-6)
+    U = RNG.normal(size=(N, 2))
+    crossed = kernel.cross_times(weights, X[:7], U)
+    np.testing.assert_allclose(crossed, kernel.cross(weights, X[:7]) @ U, rtol=1e-10)
+    slow = kernel.grad_quad(weights, U)
+    monkeypatch.setattr(products, "MANY_PAIRED", 3)
+    np.testing.assert_allclose(kernel.grad_quad(weights, U), slow, rtol=1e-5)
+    expected = np.zeros(kernel.n_kernels)
+    if name == "product":
+        for i in range(N):
+            for j in range(N):
+                expected -= (U[i] @ U[j]) * K[i, j] * np.square(X[i] - X[j])
+        np.testing.assert_allclose(slow, expected, rtol=1e-9)
 
 
 @pytest.mark.parametrize("name", SUMS)

@@ -146,6 +146,64 @@ def test_what_is_refused(monkeypatch):
         SumOfParts(X, [KINDS["rbf of all"]])
 
 
+@pytest.mark.parametrize("kernel", [RBF(), Laplace(), Delta(), Linear()], ids=lambda k: k.name)
+def test_two_values_have_rank_one(kernel):
+    rows = np.where(RNG.uniform(size=(N, 1)) < 0.2, 1.0, -3.0)
+    part = Part(kernel, (0,), 0.7)
+    one = SumOfParts(rows, [part])
+    assert one.nbytes == N * 8
+    np.testing.assert_allclose(one.gram(np.ones(1)), centred(part, rows), atol=1e-9)
+    u = RNG.normal(size=N)
+    u -= u.mean()
+    new = np.array([[1.0], [-3.0], [0.5]])
+    if kernel.name != "delta":  # new values have a place
+        expected = centred(part, rows, new) @ u
+        np.testing.assert_allclose(one.cross_times(np.ones(1), new[:2], u)[:, 0], expected[:2],
+                                   atol=1e-8)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["laplace", "rbf of all", "quadratic of all", "narrow rbf"])
+def test_landmarks(name, monkeypatch):
+    monkeypatch.setattr(parts_module, "MOST_DENSE_ROWS", 50)  # no matrix is made
+    part, every = KINDS[name], centred(KINDS[name])
+    lost = []
+    for n_landmarks in (5, 20, N):
+        rough = SumOfParts(X, [part], nystrom=n_landmarks)
+        K = rough.gram(np.ones(1))
+        assert np.linalg.matrix_rank(K, tol=1e-8) <= n_landmarks
+        assert K.trace() == pytest.approx(N)
+        lost.append(rough.left_out[0])
+    np.testing.assert_allclose(K, every, atol=1e-6)  # all rows as landmarks: nothing is lost
+    assert 1 >= lost[0] >= lost[1] >= lost[2] == 0.0
+    assert lost[0] > 0.0
+    u = RNG.normal(size=N)
+    u -= u.mean()
+    rough = SumOfParts(X, [part], nystrom=20)
+    again = rough.cross_times(np.ones(1), X, u)[:, 0]
+    np.testing.assert_allclose(again, rough.gram(np.ones(1)) @ u, atol=1e-6)
+
+
+def test_landmarks_are_those_of_the_formula():
+    part, n_landmarks = KINDS["laplace"], 8
+    rough = SumOfParts(X, [part], nystrom=n_landmarks)
+    points = rough._maps[0].points
+    x = X[:, [1]] - X[:, 1].mean()
+    K, inner = part.gram(x, points), part.gram(points, points)
+    whole = K @ np.linalg.solve(inner, K.T)
+    assert rough.left_out[0] == pytest.approx(1.0 - np.trace(whole) / N)
+    H = np.eye(N) - 1.0 / N
+    whole = H @ whole @ H
+    np.testing.assert_allclose(rough.gram(np.ones(1)), whole * N / np.trace(whole), atol=1e-8)
+
+
+def test_landmarks_only_where_they_are_needed():
+    with_limit = SumOfParts(X, [KINDS["rbf"], KINDS["linear"]], nystrom=N)
+    np.testing.assert_array_equal(with_limit.left_out, 0.0)
+    for bad in (0, 2.5):
+        with pytest.raises(ValueError, match="nystrom must be"):
+            SumOfParts(X, [KINDS["rbf"]], nystrom=bad)
+
+
 def test_sparse_tables_give_the_same():
     rows = np.where(RNG.uniform(size=(40, 6)) < 0.3, RNG.normal(size=(40, 6)), 0.0)
     some = [*one_per_column(rows, RBF()), Part(RBF(), (0, 1), 1.0), Part(Laplace(), (2,), 1.0)]

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import _thread
 import sys
+import time
+from typing import Any
 
 INTERRUPTED = 130
 HALF_WRITTEN = "no file is half-written"
@@ -11,6 +14,7 @@ answered = False  # whether an interrupt has been answered in words
 
 def main() -> None:
     """Run the program; an interrupt ends in one line and its exit code, whenever it comes."""
+    sys.unraisablehook = _raise_again
     try:
         from kernelpath.cli.main import main as run
 
@@ -22,6 +26,19 @@ def main() -> None:
         if end.code == INTERRUPTED and not answered:
             _answer()
         raise
+
+
+def _raise_again(lost: Any) -> None:
+    """An interrupt that came where Python can raise nothing, as while it loads a module."""
+    if issubclass(lost.exc_type, KeyboardInterrupt):
+        _thread.start_new_thread(_interrupt_soon, ())  # here it would be lost again
+    else:
+        sys.__unraisablehook__(lost)
+
+
+def _interrupt_soon() -> None:
+    time.sleep(0.02)
+    _thread.interrupt_main()
 
 
 def _answer() -> None:

@@ -4,50 +4,71 @@ from __future__ import annotations
 
 import numbers
 import warnings
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from kernelpath.encoding import TableEncoder
-from kernelpath.errors import DataError
+from kernelpath.errors import DataError, not_one_of
+from kernelpath.estimators import _gmkl_regularizers as regularizing
 from kernelpath.estimators._base import PathSelector, report_constant
-from kernelpath.estimators._gmkl_kernels import BoundKernel, bind_kernel
-from kernelpath.estimators._path_cv_rows import check_training_rows
-from kernelpath.estimators._path_cv_setup import check_finite
+from kernelpath.estimators._gmkl_kernels import BoundKernel
+from kernelpath.estimators._gmkl_presets import PRESETS
+from kernelpath.estimators._gmkl_tables import Reader, reader_for
 from kernelpath.feasible_sets import NonNegative
-from kernelpath.fits.losses import Loss
-from kernelpath.inputs import ColumnTable, as_pandas, is_frame
+from kernelpath.fits.losses import LOSSES, Loss
+from kernelpath.inputs import ColumnTable
 from kernelpath.problem import Problem
 from kernelpath.progress import begin, progress_bar, working
 from kernelpath.solvers.choice import solve
+from kernelpath.solvers.fixed import machine_at, weights_by_rule
 from kernelpath.solvers.state import CONVERGED, Solution
 from kernelpath.targets import as_vector, check_sample_weight
-from kernelpath.tracers.strengths import (
-    feature_weights,
-    largest_strength,
-    path_of,
-    strength_grid,
-    trace,
-)
+from kernelpath.tracers.strengths import feature_weights, path_of, trace
 from kernelpath.weight_norms import L1
 
-DEFAULT_SHARE = 0.1  # of the strength at which all weights are zero
 METHOD = "gmkl"
+FEWER = 4  # times that a default strength which leaves nothing is divided
 
 
 class GMKLBase(PathSelector):
     """What classifier and regressor share."""
 
+    @classmethod
+    def preset(cls, name: str, **params: Any) -> Self:
+        """An estimator with the settings of a published method.
+
+        Parameters
+        ----------
+        name : {"simple_mkl", "lp_mkl", "product_l1", "uniform", "centered_kta", \
+"square_loss_lp_mkl"}
+            SimpleMKL (weights on the simplex), lp-norm MKL (p = 4/3), the product of Gaussian
+            kernels with an l1 norm, equal weights, weights by centred kernel-target alignment, or
+            lp-norm MKL with square loss as a path over p.
+        **params
+            Settings of your own, which replace those of the preset.
+
+        Examples
+        --------
+        >>> import kernelpath as kp
+        >>> kp.GMKLClassifier.preset("uniform", C=10.0)
+        GMKLClassifier(C=10.0, weights='uniform')
+        """
+        if name not in PRESETS:
+            raise not_one_of("preset", name, PRESETS)
+        return cls(**(PRESETS[name] | params))
+
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Any:
-        """Learn weights and machine, and with `strengths` the path.
+        """Learn weights and machine, and with `strengths` or `exponents` the path.
 
         Parameters
         ----------
         X : array, sparse matrix or dataframe of shape (n_samples, n_features)
+            With ``kernel="precomputed"`` the kernel matrices: a list, a dict from names, or an
+            array of shape (n_kernels, n_samples, n_samples).
         y : array of shape (n_samples,)
         sample_weight : array of shape (n_samples,), optional
             Factors of the loss of each row; for hinge and eps-insensitive losses.  Widths, means
@@ -63,60 +84,86 @@ class GMKLBase(PathSelector):
                 f"This {type(self).__name__} estimator requires y to be passed, but the target y "
                 "is None."
             )
-        self._encoder, rows = check_training_rows(self, X)
-        table = rows.table
-        check_finite(table)
+        self._reader: Reader = reader_for(self.kernel)
+        table = self._reader.read(self, X)
         y = as_vector(y if getattr(y, "ndim", 0) == 1 else column_or_1d(y, warn=True))
         if len(y) != table.shape[0]:
             raise DataError(f"X has {table.shape[0]} rows, but y has {len(y)} values.")
         if sample_weight is not None:
             sample_weight = check_sample_weight(sample_weight, len(y))
         targets = self._targets(y, sample_weight)
-        loss = self._loss()
+        loss = self._checked_loss()
         duals = tuple(loss.dual(target, sample_weight) for target in targets)
         feasible = NonNegative() if self.feasible is None else self.feasible
         with progress_bar():
             begin("kernels")
-            self._bound = bind_kernel(self.kernel, self.base_kernel, self.standardize, table)
+            self._bound: BoundKernel = self._reader.bind(self, table)
             report_constant(table, self._bound.constant)
+            if self.nystrom is not None:
+                self.trace_left_out_ = self._bound.kernel.left_out  # type: ignore[attr-defined]
             self._learn(Problem(self._bound.kernel, duals, L1(), feasible), table, y)
         return self
 
     def _learn(self, problem: Problem, table: ColumnTable, y: NDArray) -> None:
-        if self.strengths is None:
+        if not (isinstance(self.weights, str) and self.weights == "learn"):
+            begin("machine")
+            weights = weights_by_rule(problem, self.weights)
+            self._keep(machine_at(problem, weights, self.tol))
+        elif self.strengths is None and self.exponents is None:
             begin("weights")
-            solution = self._solve(problem)
-            self._keep(solution)
-            return
-        strengths = self._strengths(problem)
-        update = begin("strengths")
+            self._keep(self._solve(problem))
+        else:
+            self._trace(problem, table, y)
+
+    def _trace(self, problem: Problem, table: ColumnTable, y: NDArray) -> None:
+        """The path, and the point of it that was asked for."""
+        if self.exponents is None:
+            name = "strength"
+            parameters, steps = regularizing.along_strengths(
+                self.regularizer, problem, self.strengths, self.smallest_ratio
+            )
+        else:
+            name = "p"
+            parameters, steps = regularizing.along_exponents(
+                self.regularizer, problem, self.exponents
+            )
+        update = begin("path")
+        # Of several optima, the one that comes from many features is the better one: features
+        # that act only together are not found from none.
+        order = slice(None) if problem.is_convex else slice(None, None, -1)
         solutions = list(
             trace(
                 problem,
-                [self._regularizer(problem, strength) for strength in strengths],
+                steps[order],
                 solver=self.solver,
-                tell=lambda done: update(done, len(strengths)),
+                tell=lambda done: update(done, len(steps)),
                 **self._options(),
             )
-        )
-        n_features = table.shape[1]
+        )[order]
         self.path_ = path_of(
             solutions,
-            np.asarray(strengths),
+            parameters,
             self._bound.features,
-            n_features,
+            table.shape[1],
             method=METHOD,
-            parameter_name="strength",
+            parameter_name=name,
             feature_names=table.names,
             provenance=self._describe(table, y, task=self._task),
         )
-        self._keep(solutions[self._position(self.n_features_to_select)])
+        missed = sum(one.status != CONVERGED for one in solutions)
+        self._keep(solutions[self._position(self.n_features_to_select)], missed, len(solutions))
 
     def _solve(self, problem: Problem) -> Solution:
         """Best of ``n_init`` runs; convex problems need one."""
-        regularizer = self._regularizer(problem, None)
+        regularizer = regularizing.at_one_point(self.regularizer, problem)
         problem = Problem(problem.kernel, problem.duals, regularizer, problem.feasible)
         found = solve(problem, self.solver, **self._options())
+        for _ in range(FEWER if self.regularizer is None and problem.is_convex else 0):
+            if found.weights.any():
+                break
+            weaker = regularizing.weaker(problem.regularizer)
+            problem = Problem(problem.kernel, problem.duals, weaker, problem.feasible)
+            found = solve(problem, self.solver, **self._options())
         rng = check_random_state(self.random_state)
         for _ in range(1, 1 if problem.is_convex else self.n_init):
             start = problem.feasible.start(problem.kernel.n_kernels)
@@ -134,18 +181,10 @@ class GMKLBase(PathSelector):
         point = self._choose_point(self.path_, n_features)
         return int(np.flatnonzero(sizes == point.n_selected)[-1])
 
-    def _keep(self, solution: Solution) -> None:
+    def _keep(self, solution: Solution, missed: int = 0, n_points: int = 1) -> None:
         """Fitted attributes of one solution."""
-        if solution.status != CONVERGED:
-            state = f"a stationarity residual of {solution.residual:.1e}"
-            if solution.gap is not None:
-                state = f"a certified gap of {solution.gap:.1e}"
-            warnings.warn(
-                f"The solver ended by {solution.status} with {state} where tol={self.tol:g} was "
-                "asked for; raise max_iter or tol.",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
+        if solution.status != CONVERGED or missed:
+            warnings.warn(self._shortfall(solution, missed, n_points), ConvergenceWarning, 4)
         self.weights_ = solution.weights
         self.feature_importances_ = feature_weights(
             solution.weights, self._bound.features, self.n_features_in_
@@ -158,25 +197,20 @@ class GMKLBase(PathSelector):
         self.n_svm_, self.n_iter_ = solution.n_svm, solution.n_iter
         self.status_ = solution.status
 
-    def _regularizer(self, problem: Problem, strength: float | None) -> Any:
-        own = self.regularizer
-        if strength is not None:
-            return (L1() if own is None else own).with_strength(float(strength))
-        if own is not None:
-            return own
-        largest = largest_strength(problem)
-        return L1(DEFAULT_SHARE * largest if largest > 0 else 1.0)
-
-    def _strengths(self, problem: Problem) -> NDArray[np.float64]:
-        if np.ndim(self.strengths) == 0:
-            largest = largest_strength(problem)
-            return strength_grid(largest, int(self.strengths), self.smallest_ratio)
-        given = np.asarray(self.strengths, dtype=np.float64)
-        if given.ndim != 1 or len(given) == 0 or not (np.isfinite(given) & (given > 0)).all():
-            raise ValueError(
-                f"strengths must be a number of points or positive numbers, got {given}"
+    def _shortfall(self, solution: Solution, missed: int, n_points: int) -> str:
+        """How far the solver stayed behind the tolerance."""
+        if solution.status == CONVERGED:
+            return (
+                f"At {missed} of {n_points} points of the path tol={self.tol:g} was not reached; "
+                "path_.gaps and path_.kkt say where. Raise max_iter or tol."
             )
-        return np.sort(given)[::-1]
+        state = f"a stationarity residual of {solution.residual:.1e}"
+        if solution.gap is not None:
+            state = f"a certified gap of {solution.gap:.1e}"
+        return (
+            f"The solver ended by {solution.status} with {state} where tol={self.tol:g} was "
+            "asked for; raise max_iter or tol."
+        )
 
     def _options(self) -> dict[str, Any]:
         options: dict[str, Any] = {"tol": self.tol}
@@ -185,23 +219,48 @@ class GMKLBase(PathSelector):
     def _check_settings(self) -> None:
         for name in ("C", "tol", "smallest_ratio"):
             value = getattr(self, name)
+            if name == "smallest_ratio" and value is None:
+                continue
             if not isinstance(value, numbers.Real) or not 0 < float(value) < np.inf:
                 raise ValueError(f"{name} must be a positive number, got {value!r}")
         if self.n_init < 1:
             raise ValueError(f"n_init must be at least 1, got {self.n_init!r}")
-        if self.n_features_to_select is not None and self.strengths is None:
-            raise ValueError("n_features_to_select has no effect without strengths; give both")
-        count = self.strengths
-        if np.ndim(count) == 0 and count is not None and not int(count) >= 2:
-            raise ValueError(f"strengths must be at least 2 points, got {count!r}")
+        if self.strengths is not None and self.exponents is not None:
+            raise ValueError("a path goes over strengths or over exponents; leave out one")
+        regularizing.check_points("strengths", self.strengths)
+        regularizing.check_points("exponents", self.exponents)
+        path = self.strengths is not None or self.exponents is not None
+        if self.n_features_to_select is not None and not path:
+            raise ValueError(
+                "n_features_to_select has no effect without strengths or exponents; give both"
+            )
+        if self.nystrom is not None and not (isinstance(self.kernel, str) and self.kernel == "sum"):
+            raise ValueError("nystrom approximates the kernels of kernel='sum'; leave it out")
+        if path and not (isinstance(self.weights, str) and self.weights == "learn"):
+            raise ValueError("a path needs weights='learn': weights by a rule are one point")
+
+    def _checked_loss(self) -> Loss:
+        """The loss that was given, by name with cost `C`, or the default."""
+        if not isinstance(self.loss, str):
+            return self._default_loss() if self.loss is None else self.loss
+        if self.loss not in self._losses:
+            raise not_one_of("loss", self.loss, self._losses, "a loss")
+        if self.loss == "epsilon_insensitive":
+            return self._default_loss()
+        return LOSSES[self.loss](self.C)
 
     @working("predictions")
     def _values(self, X: Any) -> NDArray[np.float64]:
         """Decision values of new rows, one column per output."""
         check_is_fitted(self, "weights_")
-        table = _new_table(self, X)
-        bound: BoundKernel = self._bound
-        return bound.values(self.weights_, table.values, self.dual_coef_.T) + self.intercept_
+        new = self._reader.read_new(self, X)
+        return self._bound.values(self.weights_, new, self.dual_coef_.T) + self.intercept_
+
+    def transform(self, X: Any) -> Any:
+        """Keep the selected features; of given kernel matrices, the selected ones as a list."""
+        check_is_fitted(self, "weights_")
+        chosen = self._reader.transform(self, X)
+        return super().transform(X) if chosen is None else chosen
 
     def _get_support_mask(self) -> NDArray[np.bool_]:
         check_is_fitted(self, "support_")
@@ -210,21 +269,5 @@ class GMKLBase(PathSelector):
     def _targets(self, y: NDArray, sample_weight: Any) -> list[NDArray[np.float64]]:
         raise NotImplementedError
 
-    def _loss(self) -> Loss:
+    def _default_loss(self) -> Loss:
         raise NotImplementedError
-
-
-def _new_table(estimator: Any, X: Any) -> ColumnTable:
-    encoder: TableEncoder = estimator._encoder
-    if is_frame(X):
-        validate_data(estimator, X, reset=False, skip_check_array=True)
-        values = encoder.encode(as_pandas(X))
-    else:
-        checked = validate_data(
-            estimator, X, reset=False, accept_sparse=("csr", "csc"), dtype="numeric",
-            ensure_all_finite=False,
-        )  # fmt: skip
-        values = encoder.encode(checked)
-    table = ColumnTable(values, encoder.names, encoder.categorical)
-    check_finite(table)
-    return table

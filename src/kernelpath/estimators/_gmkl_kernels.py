@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,10 +17,17 @@ from kernelpath.kernels import RBF, resolve_kernel
 from kernelpath.weighted.base import WeightedKernel
 from kernelpath.weighted.parts import SumOfParts, one_per_column
 from kernelpath.weighted.products import ARDPolynomial, ProductRBF
-from kernelpath.weighted.recipes import simple_mkl_parts
+from kernelpath.weighted.recipes import BANDWIDTHS, simple_mkl_parts
+from kernelpath.weighted.tiles import GaussianViews
 
 KERNELS = ("sum", "product", "polynomial")
-RECIPES = {"simple_mkl": simple_mkl_parts}
+NAMES = (*KERNELS, "precomputed")
+RECIPES: dict[str, Callable[..., list]] = {
+    "simple_mkl": simple_mkl_parts,
+    "bandwidths": partial(simple_mkl_parts, degrees=(), together=False),
+}
+MOST_FACTOR_BYTES = 2**30  # beyond, kernels are computed anew in every pass over them
+SAMPLE = 16  # columns whose ranks tell how large the factors of all are
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,20 +64,21 @@ class BoundKernel:
 
 
 def bind_kernel(
-    kernel: Any, base_kernel: Any, standardize: bool, table: ColumnTable
+    kernel: Any,
+    base_kernel: Any,
+    standardize: bool,
+    table: ColumnTable,
+    nystrom: int | None = None,
 ) -> BoundKernel:
     """Bind the kernel that the parameters of an estimator describe to its training rows."""
     n_features = table.shape[1]
     constant = _constant(table.values)
     if isinstance(kernel, str) and kernel == "sum":
-        parts = _parts(base_kernel, table)
-        bound = SumOfParts(table.values, parts)
-        features = np.array([part.columns[0] if len(part.columns) == 1 else -1 for part in parts])
-        return BoundKernel(bound, features, constant)
+        return BoundKernel(*_sum(base_kernel, table, nystrom), constant)
     if not isinstance(kernel, str) and not hasattr(kernel, "bind"):
-        raise not_one_of("kernel", kernel, KERNELS, "an object with a method bind(X)")
+        raise not_one_of("kernel", kernel, NAMES, "an object with a method bind(X)")
     if isinstance(kernel, str) and kernel not in KERNELS:
-        raise not_one_of("kernel", kernel, KERNELS, "an object with a method bind(X)")
+        raise not_one_of("kernel", kernel, NAMES, "an object with a method bind(X)")
     if table.categorical.any():
         raise DataError(
             f"kernel={kernel!r} takes numbers, but text is in "
@@ -91,15 +101,50 @@ def bind_kernel(
     return BoundKernel(made, features, constant, center, scale)
 
 
+def _sum(base_kernel: Any, table: ColumnTable, nystrom: int | None) -> tuple[Any, NDArray[np.intp]]:
+    """Sum of kernels of columns and the feature of each: as factors, or too many for that."""
+    widths = _widths(base_kernel, table)
+    if nystrom is None and widths and _factor_bytes(table.values, widths) > MOST_FACTOR_BYTES:
+        features = np.repeat(np.arange(table.shape[1]), len(widths))
+        return GaussianViews(table.values, widths), features
+    parts = _parts(base_kernel, table)
+    features = np.array([part.columns[0] if len(part.columns) == 1 else -1 for part in parts])
+    return SumOfParts(table.values, parts, nystrom), features
+
+
+def _widths(base_kernel: Any, table: ColumnTable) -> tuple[float, ...] | None:
+    """Widths in standard deviations where all kernels are Gaussian, else None."""
+    if isinstance(base_kernel, str) and base_kernel in RECIPES:
+        _refuse_text(table, "encode it")
+        return BANDWIDTHS if base_kernel == "bandwidths" else None
+    auto = isinstance(base_kernel, str) and base_kernel == "auto"
+    if not auto:
+        _refuse_text(table, "use base_kernel='auto', or encode it")
+    own = RBF() if auto else resolve_kernel(base_kernel)
+    return (1.0,) if own == RBF() and not table.categorical.any() else None
+
+
+def _refuse_text(table: ColumnTable, way: str) -> None:
+    if table.categorical.any():
+        columns = np.flatnonzero(table.categorical)
+        raise DataError(f"{table.sentence(columns, 'holds', 'hold')} text; {way}.")
+
+
+def _factor_bytes(values: Any, widths: tuple[float, ...]) -> float:
+    """Memory of the factors of all columns, judged by some of them: ranks depend on the data."""
+    n, d = values.shape
+    if 8.0 * n * n * d * len(widths) <= MOST_FACTOR_BYTES:
+        return 0.0
+    some = np.unique(np.linspace(0, d - 1, SAMPLE).astype(np.intp))
+    X = _dense(values[:, some]).astype(np.float64)
+    parts = simple_mkl_parts(X, bandwidths=widths, degrees=(), together=False)
+    return SumOfParts(X, parts).nbytes * (d / len(some))
+
+
 def _parts(base_kernel: Any, table: ColumnTable) -> list:
     if isinstance(base_kernel, str) and base_kernel in RECIPES:
         return RECIPES[base_kernel](_dense(table.values).astype(np.float64))
     auto = isinstance(base_kernel, str) and base_kernel == "auto"
-    if table.categorical.any() and not auto:
-        raise DataError(
-            f"{table.sentence(np.flatnonzero(table.categorical), 'holds', 'hold')} text; use "
-            "base_kernel='auto', or encode it."
-        )
     own = RBF() if auto else resolve_kernel(base_kernel)
     return one_per_column(_dense_scale(table.values), own, table.categorical)
 

@@ -25,35 +25,50 @@ class GMKLClassifier(ClassifierMixin, GMKLBase):
 
     Parameters
     ----------
-    kernel : {"sum", "product", "polynomial"} or object with ``bind(X)``
+    kernel : {"sum", "product", "polynomial", "precomputed"} or object with ``bind(X)``
         Weighted sum of one kernel per feature, product of one Gaussian per feature with the weights
-        as widths, or polynomial of the weighted inner product.
+        as widths, polynomial of the weighted inner product, or weighted sum of kernel matrices that
+        take the place of ``X``.
     regularizer : Regularizer, optional
         Cost of the weights: ``kp.L1``, ``kp.Lp``, ``kp.ElasticNet``, ``kp.MixedNorm`` or your own.
-        Default: l1, a tenth of the strength at which all weights are zero.
+        Default: l1; a unit of weight costs 0.3 of the loss of a model without features for sums,
+        0.01 for products and polynomials, less if that leaves no feature.
     C : float
         Cost of errors.
     base_kernel : str or FeatureKernel
-        Kernel of a feature in a sum; ``"auto"`` takes the delta kernel for text, and
-        ``"simple_mkl"`` ten Gaussian and three polynomial kernels per feature and on all.
+        Kernel of a feature in a sum; ``"auto"`` takes the delta kernel for text,
+        ``"bandwidths"`` ten Gaussian kernels per feature, of 1/8 to 64 standard deviations, and
+        ``"simple_mkl"`` these and three polynomial kernels per feature and on all.  Gaussian
+        kernels of more columns than memory can hold as factors are computed when needed.
     feasible : FeasibleSet, optional
         Where weights may lie.  Default: anywhere not negative.
-    loss : Loss, optional
-        Another loss than the hinge with cost ``C``.
+    loss : {"hinge", "squared_hinge", "huber_hinge", "least_squares"} or Loss, optional
+        Another loss than the hinge, by name with cost ``C``.
     solver : {"auto", "spg", "pgd", "newton", "alternation", "working_set"}
     tol : float
         Relative gap, or stationarity residual, to reach.
     max_iter : int, optional
     strengths : int or array, optional
         Trace a path over so many strengths, or these; ``path_`` holds it.
-    smallest_ratio : float
-        Smallest strength of such a path, relative to the largest.
+    exponents : int or array, optional
+        Trace a path over the exponent ``p`` of the regularizer instead: so many from 2 to 1, or
+        these.  The factor of the sum of powers stays the same.
+    smallest_ratio : float, optional
+        Smallest strength of such a path, relative to the largest.  Default: 1e-3 for sums, else
+        1e-5.
     n_features_to_select : int, optional
         Point of the path to keep.  Default: the last one.
     n_init : int
-        Starting points for kernels that are not sums.
+        Starting points for kernels that are not sums; along a path each point starts from the last.
     standardize : bool
-        Whether products and polynomials see standardised features.
+        Whether products and polynomials see standardised features, and given matrices are centred
+        and scaled to a mean diagonal of 1.
+    weights : {"learn", "uniform", "centered_kta"} or array
+        Learn the weights with the machine, or set them: all equal, by the largest centred alignment
+        with the target, or as given.  Then ``gap_`` is that of the machine alone.
+    nystrom : int, optional
+        Approximate kernels of a sum whose rank is higher by so many rows each (Nystrom), for tables
+        with many rows; ``trace_left_out_`` says what that leaves out.  Default: no approximation.
     random_state : int, RandomState or None
 
     Attributes
@@ -67,8 +82,10 @@ class GMKLClassifier(ClassifierMixin, GMKLBase):
     objective_, gap_, residual_, n_svm_, n_iter_, status_
         Objective, certified relative gap (None for products), stationarity residual, support
         vector machines, iterations, and how the solver ended.
+    trace_left_out_ : ndarray of shape (n_kernels,)
+        With ``nystrom``: share of the trace of each kernel that the approximation leaves out.
     path_ : FeaturePath
-        With ``strengths``.
+        With ``strengths`` or ``exponents``.
     classes_, n_features_in_, feature_names_in_
 
     References
@@ -81,7 +98,8 @@ class GMKLClassifier(ClassifierMixin, GMKLBase):
     >>> import kernelpath as kp
     >>> data = kp.datasets.make_ring(n_samples=100, n_features=6, random_state=0)
     >>> model = kp.GMKLClassifier().fit(data.X, data.y)
-    >>> sorted(model.get_support(indices=True)[:2].tolist()) == sorted(data.relevant.tolist())
+    >>> heaviest = model.feature_importances_.argsort()[-2:]
+    >>> sorted(heaviest.tolist()) == sorted(data.relevant.tolist())
     True
     >>> model.gap_ < 1e-3
     True
@@ -100,10 +118,13 @@ class GMKLClassifier(ClassifierMixin, GMKLBase):
         tol: float = 1e-3,
         max_iter: int | None = None,
         strengths: Any = None,
-        smallest_ratio: float = 1e-3,
+        exponents: Any = None,
+        smallest_ratio: float | None = None,
         n_features_to_select: int | None = None,
         n_init: int = 1,
         standardize: bool = True,
+        weights: Any = "learn",
+        nystrom: int | None = None,
         random_state: Any = None,
     ) -> None:
         self.kernel = kernel
@@ -116,13 +137,17 @@ class GMKLClassifier(ClassifierMixin, GMKLBase):
         self.tol = tol
         self.max_iter = max_iter
         self.strengths = strengths
+        self.exponents = exponents
         self.smallest_ratio = smallest_ratio
         self.n_features_to_select = n_features_to_select
         self.n_init = n_init
         self.standardize = standardize
+        self.weights = weights
+        self.nystrom = nystrom
         self.random_state = random_state
 
     _task = "classification"
+    _losses = ("hinge", "squared_hinge", "huber_hinge", "least_squares")
 
     def _targets(self, y: NDArray, sample_weight: Any) -> list[NDArray[np.float64]]:
         check_classification_targets(y)
@@ -134,8 +159,8 @@ class GMKLClassifier(ClassifierMixin, GMKLBase):
             return [np.where(codes == 1, 1.0, -1.0)]
         return [np.where(codes == k, 1.0, -1.0) for k in range(len(self.classes_))]
 
-    def _loss(self) -> Loss:
-        return Hinge(self.C) if self.loss is None else self.loss
+    def _default_loss(self) -> Loss:
+        return Hinge(self.C)
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Decision values: positive for the second of two classes, a column per class for more."""
@@ -157,11 +182,13 @@ class GMKLRegressor(RegressorMixin, GMKLBase):
 
     Parameters
     ----------
-    kernel, regularizer, C, base_kernel, feasible, loss, solver, tol, max_iter, strengths, \
-smallest_ratio, n_features_to_select, n_init, standardize, random_state :
+    kernel, regularizer, C, base_kernel, feasible, solver, tol, max_iter, strengths, exponents, \
+smallest_ratio, n_features_to_select, n_init, standardize, weights, nystrom, random_state :
         As for the classifier.
     epsilon : float
         Errors up to this size, in standard deviations of the target, cost nothing.
+    loss : {"epsilon_insensitive", "least_squares"} or Loss, optional
+        Another loss than the eps-insensitive one, by name with cost ``C``.
 
     Examples
     --------
@@ -187,10 +214,13 @@ smallest_ratio, n_features_to_select, n_init, standardize, random_state :
         tol: float = 1e-3,
         max_iter: int | None = None,
         strengths: Any = None,
-        smallest_ratio: float = 1e-3,
+        exponents: Any = None,
+        smallest_ratio: float | None = None,
         n_features_to_select: int | None = None,
         n_init: int = 1,
         standardize: bool = True,
+        weights: Any = "learn",
+        nystrom: int | None = None,
         random_state: Any = None,
     ) -> None:
         self.kernel = kernel
@@ -204,13 +234,17 @@ smallest_ratio, n_features_to_select, n_init, standardize, random_state :
         self.tol = tol
         self.max_iter = max_iter
         self.strengths = strengths
+        self.exponents = exponents
         self.smallest_ratio = smallest_ratio
         self.n_features_to_select = n_features_to_select
         self.n_init = n_init
         self.standardize = standardize
+        self.weights = weights
+        self.nystrom = nystrom
         self.random_state = random_state
 
     _task = "regression"
+    _losses = ("epsilon_insensitive", "least_squares")
 
     def _targets(self, y: NDArray, sample_weight: Any) -> list[NDArray[np.float64]]:
         encode_target(
@@ -220,9 +254,7 @@ smallest_ratio, n_features_to_select, n_init, standardize, random_state :
         self._mean, self._scale = float(y.mean()), float(y.std()) or 1.0
         return [(y - self._mean) / self._scale]
 
-    def _loss(self) -> Loss:
-        if self.loss is not None:
-            return self.loss
+    def _default_loss(self) -> Loss:
         if not 0 <= self.epsilon < np.inf:
             raise ValueError(f"epsilon must be a number of at least 0, got {self.epsilon!r}")
         return EpsilonInsensitive(self.C, self.epsilon)

@@ -7,10 +7,15 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg
 
-from kernelpath.fits._smo import smo
+from kernelpath.fits.decomposition import slopes, solve_by_blocks
+from kernelpath.fits.free_rows import solve_pairs_and_free
 from kernelpath.fits.losses import DualProblem
+from kernelpath.fits.null import null_coefficients
+from kernelpath.fits.primal import solve_smooth
+from kernelpath.fits.systems import solve_array, solve_gram
+from kernelpath.grams.base import Gram
+from kernelpath.grams.low_rank import MOST_INVERTED, LowRank
 
 MAX_STEPS = 100_000_000
 
@@ -46,7 +51,7 @@ class DualSolution:
 
 
 def solve_dual(
-    K: NDArray,
+    K: NDArray | Gram,
     problem: DualProblem,
     *,
     tol: float = 1e-3,
@@ -57,8 +62,8 @@ def solve_dual(
 
     Parameters
     ----------
-    K : ndarray of shape (n_rows, n_rows)
-        Symmetric and positive semidefinite.
+    K : ndarray of shape (n_rows, n_rows), or Gram
+        Symmetric and positive semidefinite.  An array is solved as a whole, a `Gram` by blocks.
     problem : DualProblem
     tol : float
         Largest violation of the optimality conditions, in units of the decision value.
@@ -75,19 +80,54 @@ def solve_dual(
     >>> solution.u.tolist(), solution.gap
     ([0.0, -0.5, 0.5, 0.0], 0.0)
     """
-    if problem.is_linear_system:
-        return _solve_system(K, problem)
     n = len(problem.linear)
-    if start is None:
-        u, gradient = np.zeros(n), -problem.linear
-    else:
-        u = problem.feasible(start)
-        gradient = K @ u + problem.ridge * u - problem.linear
-    n_steps, rising, falling = smo(
-        np.ascontiguousarray(K), problem.linear, problem.low, problem.high, float(problem.kink),
-        float(problem.ridge), float(tol), int(max_steps), u, gradient,
-    )  # fmt: skip
+    u = np.zeros(n) if start is None else problem.feasible(start)
+    if not isinstance(K, np.ndarray):
+        return _solve_gram(K, problem, tol, u, max_steps)
+    if problem.is_linear_system:
+        u, bias = solve_array(K, problem)
+        return _solution(problem, u, K @ u, bias, 0)
+    gradient = (K @ u if u.any() else 0.0) + problem.ridge * u - problem.linear
+    n_steps, rising, falling = solve_pairs_and_free(
+        np.ascontiguousarray(K), problem, tol, int(max_steps), u, gradient
+    )
     Ku = gradient - problem.ridge * u + problem.linear
+    return _solution(problem, u, Ku, _bias(rising, falling), n_steps)
+
+
+def solve_null(problem: DualProblem) -> DualSolution:
+    """Solve the dual problem without any kernel: the solution is a bias.
+
+    Examples
+    --------
+    >>> from kernelpath.fits.losses import Hinge
+    >>> solution = solve_null(Hinge(3.0).dual(np.array([1.0, 1.0, 1.0, -1.0])))
+    >>> solution.bias, solution.dual, solution.primal
+    (1.0, 6.0, 6.0)
+    """
+    u = null_coefficients(problem)
+    zero = np.zeros(len(u))
+    up, down = slopes(problem, u, zero)
+    return _solution(problem, u, zero, _bias(float(up.min()), float(down.max())), 0)
+
+
+def _solve_gram(
+    K: Gram, problem: DualProblem, tol: float, u: NDArray[np.float64], max_steps: int
+) -> DualSolution:
+    if problem.is_linear_system:
+        u, Ku, bias, n_steps = solve_gram(K, problem, tol, u)
+        return _solution(problem, u, Ku, bias, n_steps)
+    before = 0
+    if problem.ridge > 0.0 and isinstance(K, LowRank) and 0 < K.rank <= MOST_INVERTED:
+        # Blocks check what comes out and bring its sum to zero; a good start is left to them.
+        used = np.flatnonzero(u)
+        up, down = slopes(problem, u, K.times(u[used], used))
+        rising, falling = float(up.min()), float(down.max())
+        if falling - rising > tol:
+            u, before = solve_smooth(K, problem, 0.1 * tol, u, _bias(rising, falling))
+            u = problem.feasible(u)
+    Ku, rising, falling, n_steps = solve_by_blocks(K, problem, tol, u, max_steps)
+    n_steps += before
     return _solution(problem, u, Ku, _bias(rising, falling), n_steps)
 
 
@@ -105,14 +145,3 @@ def _solution(
     scores = Ku + bias
     primal = 0.5 * float(u @ Ku) + problem.loss(scores)
     return DualSolution(u, scores, bias, problem.value(u, Ku), primal, n_steps)
-
-
-def _solve_system(K: NDArray, problem: DualProblem) -> DualSolution:
-    """``(K + ridge) u + bias = linear`` and ``sum(u) = 0``, by one Cholesky decomposition."""
-    n = len(problem.linear)
-    factor = linalg.cho_factor(K + problem.ridge * np.eye(n), lower=True)
-    both = linalg.cho_solve(factor, np.column_stack([problem.linear, np.ones(n)]))
-    bias = float(both[:, 0].sum() / both[:, 1].sum())
-    u = both[:, 0] - bias * both[:, 1]
-    u -= u.mean()
-    return _solution(problem, u, K @ u, bias, 0)

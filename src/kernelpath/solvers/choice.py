@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kernelpath.errors import not_one_of
 from kernelpath.feasible_sets import NonNegative
-from kernelpath.fits.losses import DualProblem
-from kernelpath.fits.svm import DualSolution, solve_dual
+from kernelpath.fits.svm import solve_null
 from kernelpath.problem import Evaluation, Problem, lower_bound, relative
 from kernelpath.solvers.alternation import alternate
 from kernelpath.solvers.newton import newton
 from kernelpath.solvers.spg import pgd, spg
 from kernelpath.solvers.state import CONVERGED, Solution
-from kernelpath.solvers.working_set import working_set
+from kernelpath.solvers.working_set import is_separable, working_set
 from kernelpath.weight_norms import MixedNorm
 
+THIN = 0.5  # of the rows: kernels of a lower rank in all leave many dual vectors optimal
 MANY = 2000  # kernels: beyond, those without a weight are left out of the steps
 
 SOLVERS: dict[str, Callable[..., Solution]] = {
@@ -38,17 +38,22 @@ def choose_solver(problem: Problem) -> str:
     Sums of kernels: Newton steps where the regulariser has a second derivative at zero, on a
     working set if there are many kernels, and the closed form where there is one.  Everything
     else: spectral projected gradients.
+
+    A loss with kinks changes its slope at every row, and many rows, or rows that the kernels can
+    hardly tell apart, leave Newton steps too short: then the closed form comes first.
     """
     if not problem.is_convex:
         return "spg"
-    nothing = np.zeros(problem.kernel.n_kernels)
-    if np.isfinite(problem.regularizer.hess_diag(nothing)).all() and not isinstance(
-        problem.regularizer, MixedNorm
-    ):
-        return "working_set" if problem.kernel.n_kernels > MANY else "newton"
-    if hasattr(problem.regularizer, "closed_form") and isinstance(problem.feasible, NonNegative):
+    closed = _has_closed_form(problem)
+    kinks = any(dual.ridge == 0.0 for dual in problem.duals)
+    rank = getattr(problem.kernel, "rank", math.inf)
+    crowded = problem.has_many_rows or rank < THIN * problem.kernel.n_rows
+    if closed and kinks and crowded and problem.kernel.n_kernels <= MANY:
         return "alternation"
-    return "spg"
+    if _has_curvature(problem):
+        many = problem.kernel.n_kernels > MANY and is_separable(problem.regularizer)
+        return "working_set" if many else "newton"
+    return "alternation" if closed else "spg"
 
 
 def solve(problem: Problem, solver: str = "auto", start: Any = None, **options: Any) -> Solution:
@@ -59,14 +64,47 @@ def solve(problem: Problem, solver: str = "auto", start: Any = None, **options: 
     if solver == "auto" and (empty := empty_model(problem, options.get("tol", 1e-3))) is not None:
         return empty
     found = SOLVERS[name](problem, start, **options)
-    if solver != "auto" or name == "spg" or found.status == CONVERGED:
+    if solver != "auto":
         return found
-    # Second derivatives fail where few rows lie between their bounds; first ones do not.
-    duals = tuple(one.u for one in found.at.solutions)
-    more = spg(problem, found.weights, **(options | {"duals": duals}))
+    for other in _fallbacks(problem, name):
+        if found.status == CONVERGED:
+            break
+        duals = tuple(one.u for one in found.at.solutions)
+        more = SOLVERS[other](problem, found.weights, **(options | {"duals": duals}))
+        found = _together(found, more, options.get("tol", 1e-3))
+    return found
+
+
+def _fallbacks(problem: Problem, name: str) -> list[str]:
+    """Solvers to go on with where one has stalled.
+
+    Second derivatives fail where few rows lie between their bounds, and their machines prove
+    little where many dual vectors are optimal; other points prove more.
+    """
+    if name == "spg":
+        return []
+    others = ["alternation"] if _has_closed_form(problem) else []
+    others += ["newton"] if _has_curvature(problem) else []
+    return [other for other in [*others, "spg"] if other != name]
+
+
+def _has_curvature(problem: Problem) -> bool:
+    nothing = np.zeros(problem.kernel.n_kernels)
+    finite = bool(np.isfinite(problem.regularizer.hess_diag(nothing)).all())
+    return problem.is_convex and finite and not isinstance(problem.regularizer, MixedNorm)
+
+
+def _has_closed_form(problem: Problem) -> bool:
+    closed = hasattr(problem.regularizer, "closed_form")
+    return closed and problem.is_convex and isinstance(problem.feasible, NonNegative)
+
+
+def _together(found: Solution, more: Solution, tol: float) -> Solution:
+    """The better point of two runs, with the better bound and all the work."""
     best = more if more.objective <= found.objective else found
     lower = max(found.lower, more.lower)
     gap = None if more.gap is None else relative(best.objective, lower)
+    reached = gap is not None and gap <= tol
     return replace(
         best,
         lower=lower,
@@ -74,7 +112,7 @@ def solve(problem: Problem, solver: str = "auto", start: Any = None, **options: 
         n_svm=found.n_svm + more.n_svm,
         n_steps=found.n_steps + more.n_steps,
         n_iter=found.n_iter + more.n_iter,
-        status=more.status,
+        status=CONVERGED if reached else more.status,
         history=[*found.history, *more.history],
     )
 
@@ -83,34 +121,11 @@ def empty_model(problem: Problem, tol: float) -> Solution | None:
     """The solution without any kernel, where that is optimal up to the tolerance."""
     if not (problem.is_convex and isinstance(problem.feasible, NonNegative)):
         return None
-    n, nothing = problem.kernel.n_rows, np.zeros(problem.kernel.n_kernels)
-    solutions = []
-    for dual in problem.duals:
-        u, zero = null_dual(dual), np.zeros(n)
-        bias = solve_dual(np.zeros((n, n)), dual, tol=1e-8).bias
-        scores = np.full(n, bias)
-        solutions.append(
-            DualSolution(u, scores, bias, dual.value(u, zero), dual.loss(scores), n_steps=0)
-        )
-    at = Evaluation(nothing, tuple(solutions), problem.regularizer.value(nothing))
+    nothing = np.zeros(problem.kernel.n_kernels)
+    solutions = tuple(solve_null(dual) for dual in problem.duals)
+    at = Evaluation(nothing, solutions, problem.regularizer.value(nothing))
     lower = lower_bound(problem, at, problem.kernel.grad_quad(nothing, at.U))
     gap = relative(at.upper, lower)
     if gap > tol:
         return None
     return Solution(at, lower, gap, gap, n_svm=0, n_steps=0, n_iter=0, status=CONVERGED)
-
-
-def null_dual(dual: DualProblem) -> NDArray[np.float64]:
-    """Dual vector of the model without any kernel; of many, one that treats rows alike.
-
-    Where rows of the larger class share the coefficients of the smaller one, equal shares give the
-    smallest quadratic forms.
-    """
-    positive, negative = dual.high > 0, dual.low < 0
-    if dual.ridge == 0.0 and dual.kink == 0.0 and not (positive & negative).any():
-        room_up, room_down = dual.high.sum(), -dual.low.sum()
-        total = min(room_up, room_down)
-        if total > 0 and np.isfinite(total):
-            return dual.high * (total / room_up) + dual.low * (total / room_down)
-    n = len(dual.linear)
-    return solve_dual(np.zeros((n, n)), dual, tol=1e-8).u

@@ -9,10 +9,12 @@ what is left of the gap; and a run ends with one exact machine.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kernelpath.grams.base import Gram
 from kernelpath.problem import Evaluation, Evaluator, Problem
 from kernelpath.solvers.state import (
     CONVERGED,
@@ -155,37 +157,40 @@ def pgd(
 
 
 class _Line:
-    """Kernel matrices along a line: of a sum, they are a line themselves."""
+    """Kernel matrices along a line: arrays of a sum are a line themselves."""
 
     def __init__(self, problem: Problem) -> None:
-        self._kernel, self._sum = problem.kernel, problem.is_convex
+        self._problem = problem
         self._weights: NDArray | None = None
-        self._K: NDArray | None = None
+        self._K: NDArray | Gram | None = None
         self._age = 0
 
-    def kernel_at(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    def kernel_at(self, weights: NDArray[np.float64]) -> NDArray[np.float64] | Gram:
         """Kernel matrix of some weights, remembered for the next question."""
         if self._weights is None or not np.array_equal(weights, self._weights):
-            self._K, self._weights, self._age = self._kernel.gram(weights), weights, 0
+            self._K = None  # room for the next one
+            self._K, self._weights, self._age = self._problem.gram(weights), weights, 0
         assert self._K is not None
         return self._K
 
     def direction(self, weights: NDArray, move: NDArray) -> NDArray[np.float64] | None:
-        """Kernel matrix of the move, for sums."""
-        return self._kernel.gram(move) if self._sum else None
+        """Kernel matrix of the move, for sums that are held as arrays."""
+        if self._problem.is_convex and isinstance(self.kernel_at(weights), np.ndarray):
+            return self._problem.kernel.gram(move)
+        return None
 
     def along(
         self, weights: NDArray, move: NDArray, length: float, change: NDArray | None
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64] | Gram]:
         """Weights and kernel matrix after a part of the move."""
         moved = weights - length * move
         if length == 1.0:  # exactly the projected point, zeros included
             moved = np.where(np.abs(moved) <= 1e-16 * np.abs(weights), 0.0, moved)
         if change is None or self._age >= REFRESH:
-            return moved, self._kernel.gram(moved)
-        return moved, self.kernel_at(weights) - length * change
+            return moved, self._problem.gram(moved)
+        return moved, cast(NDArray, self.kernel_at(weights)) - length * change
 
-    def accept(self, weights: NDArray[np.float64], K: NDArray[np.float64]) -> None:
+    def accept(self, weights: NDArray[np.float64], K: NDArray[np.float64] | Gram) -> None:
         """Remember where the next line begins."""
         self._age = 0 if self._age >= REFRESH else self._age + 1
         self._weights, self._K = weights, K

@@ -10,17 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelpath.feasible_sets import NonNegative
-from kernelpath.fits.svm import solve_dual
+from kernelpath.fits.svm import solve_null
 from kernelpath.problem import (
     Evaluation,
     Evaluator,
     Problem,
-    lower_bound,
     relative,
     stationarity,
 )
+from kernelpath.solvers.bounds import DualBound
 
 CONVERGED, LIMIT, STALLED = "converged", "iteration limit", "stalled"
+SETTLED = 0.1  # of the gap: an objective that falls by less waits for its lower bound
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +72,7 @@ class Progress:
     def __init__(self, problem: Problem, evaluate: Evaluator, tol: float) -> None:
         self.problem, self.evaluate, self.tol = problem, evaluate, tol
         self.best: Evaluation | None = None
-        self.lower = -math.inf
+        self._bound = DualBound(problem)
         self.residual = math.inf
         self.svm_gap = math.inf
         self.history: list[dict[str, float]] = []
@@ -81,7 +82,7 @@ class Progress:
         quad = self.problem.kernel.grad_quad(at.weights, at.U)
         gradient = self.problem.regularizer.gradient(at.weights) - 0.5 * quad
         if self.problem.is_convex:
-            self.lower = max(self.lower, lower_bound(self.problem, at, quad))
+            self._improve_bound(at, quad)
         self.residual = stationarity(self.problem, at.weights, gradient, at.value)
         self.svm_gap = relative(at.upper, at.value)
         if self.best is None or at.upper <= self.best.upper or not self.problem.is_convex:
@@ -95,6 +96,24 @@ class Progress:
             }
         )
         return gradient
+
+    @property
+    def lower(self) -> float:
+        """Largest lower bound; minus infinity where the problem is not convex."""
+        return self._bound.value
+
+    def _improve_bound(self, at: Evaluation, quad: NDArray[np.float64]) -> None:
+        """Bound by the dual vectors of a point; where that alone is behind, by mixtures too.
+
+        Only where the objective has settled: a mixture costs a pass over all kernels.
+        """
+        before = self._bound.value
+        if self.best is not None and math.isfinite(before):
+            left = self.best.upper - before
+            fallen = self.best.upper - at.upper
+            if fallen < SETTLED * left and relative(at.upper, at.value) < 0.5 * self.gap:
+                self._bound.mix(at, quad)
+        self._bound.add(at, quad)
 
     @property
     def gap(self) -> float:
@@ -153,8 +172,7 @@ def natural_start(problem: Problem, given: NDArray[np.float64] | None) -> NDArra
     uniform = problem.feasible.start(problem.kernel.n_kernels)
     if not (problem.is_convex and isinstance(problem.feasible, NonNegative)):
         return uniform
-    n = problem.kernel.n_rows
-    null = sum(solve_dual(np.zeros((n, n)), dual, tol=1e-3).primal for dual in problem.duals)
+    null = sum(solve_null(dual).primal for dual in problem.duals)
     low, high = -60.0, 60.0  # powers of two
     for _ in range(40):
         middle = 0.5 * (low + high)

@@ -10,17 +10,21 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelpath.feasible_sets import NonNegative
-from kernelpath.fits.svm import solve_dual
+from kernelpath.feasible_sets import Box, CappedSimplex, FeasibleSet, NonNegative
+from kernelpath.fits.svm import solve_null
 from kernelpath.problem import Evaluation, Problem, lower_bound, relative
+from kernelpath.solvers.newton import FIRST as FIRST_PRECISION
 from kernelpath.solvers.newton import newton
 from kernelpath.solvers.state import CONVERGED, LIMIT, STALLED, Solution, require
-from kernelpath.weight_norms import MixedNorm
+from kernelpath.weight_norms import L1, ElasticNet, Lp, NoRegularizer, Regularizer
 from kernelpath.weighted.base import SumKernel
 
 FIRST = 100  # kernels of the first round
 MOST_FRESH = 400
-INNER = 0.3  # share of the gap that a round may leave
+INNER = 0.5  # share of the tolerance that the last round may leave
+SHARE = 0.1  # of the gap on all kernels: a round that leaves less of it is too exact
+FIRST_GAP = 0.25
+LEAST = 1e-3  # of the tolerance: a round as exact as that cannot be improved
 
 
 def working_set(
@@ -34,57 +38,138 @@ def working_set(
 ) -> Solution:
     """Solve on some kernels by `newton`, look at all of them, add those that want a weight.
 
-    A round costs one pass over all kernels; the bound from below is one of the whole problem.
+    A round costs one pass over all kernels; the bound from below is one of the whole problem.  A
+    round is as exact as the gap on all kernels makes worthwhile.
     """
     require(
         problem,
         "working_set",
         a_sum_of_kernels=problem.kernel.is_sum,
-        a_cost_without_groups=not isinstance(problem.regularizer, MixedNorm),
+        a_cost_of_each_weight_by_itself=is_separable(problem.regularizer),
     )
+    if isinstance(problem.feasible, Box):  # bounds of its own for each weight, and perhaps no zero
+        return newton(problem, start, tol=tol, max_iter=2 * max_iter, warm=warm, duals=duals)
     kernel = cast(SumKernel, problem.kernel)
-    n_svm = n_steps = 0
-    lower, gradient = -math.inf, _null_gradient(problem, kernel)
-    known = np.zeros(0, np.intp) if start is None else np.flatnonzero(start)
-    parts, weights = known, np.zeros(0) if start is None else np.asarray(start)[known]
-    best: Evaluation | None = None
-    history: list[dict[str, float]] = []
+    whole = _Whole(problem, kernel)
+    parts, weights = np.zeros(0, np.intp), np.zeros(0)
+    if start is not None and np.any(start):
+        start = problem.feasible.project(start)
+        parts = np.flatnonzero(start)
+        weights = start[parts]
+        inside = _restricted(problem, kernel, parts)
+        precision = min(FIRST_PRECISION, tol)
+        found = newton(inside, weights, max_iter=0, warm=warm, duals=duals, precision=precision)
+        duals = whole.take(found, parts)
+        if whole.gap <= tol:
+            return whole.result(1, CONVERGED)
+    inner = math.inf
     for n_iter in range(1, max_iter + 1):
-        fresh = _fresh(problem, gradient, parts, len(weights))
+        fresh = _fresh(problem, whole.gradient, parts, len(weights))
         if n_iter > 1 and len(fresh) == 0:
-            assert best is not None
-            return _result(best, lower, n_svm, n_steps, n_iter, STALLED, history)
+            # All that is missing is in the set: what a round may leave was too much.
+            if inner <= LEAST * tol:
+                return whole.result(n_iter, STALLED)
+            inner *= 0.3
+        inner = min(inner, max(INNER * tol, SHARE * whole.gap))
         parts = np.concatenate([parts, fresh])
         weights = np.concatenate([weights, np.zeros(len(fresh))])
-        inside = replace(problem, kernel=kernel.restrict(parts))
+        inside = _restricted(problem, kernel, parts)
         begin = weights if weights.any() else None
-        found = newton(inside, begin, tol=INNER * tol, warm=warm, duals=duals)
-        n_svm, n_steps = n_svm + found.n_svm, n_steps + found.n_steps
-        duals = tuple(one.u for one in found.at.solutions)
-        whole = np.zeros(kernel.n_kernels)
-        whole[parts] = found.weights
-        at = replace(found.at, weights=whole)
-        quad = kernel.quad(at.U)
-        gradient = problem.regularizer.gradient(whole) - 0.5 * quad
-        lower = max(lower, lower_bound(problem, at, quad))
-        if best is None or at.upper <= best.upper:
-            best = at
-        history.append(
-            {"objective": best.upper, "lower": lower, "n_svm": n_svm, "n_steps": n_steps}
-        )
-        if relative(best.upper, lower) <= tol:
-            return _result(best, lower, n_svm, n_steps, n_iter, CONVERGED, history)
+        precision = min(FIRST_PRECISION, inner)
+        found = newton(inside, begin, tol=inner, warm=warm, duals=duals, precision=precision)
+        duals = whole.take(found, parts)
+        if whole.gap <= tol:
+            return whole.result(n_iter, CONVERGED)
         used = found.weights > 0
         parts, weights = parts[used], found.weights[used]
-    assert best is not None
-    return _result(best, lower, n_svm, n_steps, max_iter, LIMIT, history)
+    return whole.result(max_iter, LIMIT)
+
+
+def is_separable(regularizer: Regularizer) -> bool:
+    """Whether a regularizer is known for some of the weights: ours, or one with ``restrict``."""
+    known = isinstance(regularizer, L1 | Lp | ElasticNet | NoRegularizer)
+    return known or hasattr(regularizer, "restrict")
+
+
+def _restricted(problem: Problem, kernel: SumKernel, parts: NDArray[np.intp]) -> Problem:
+    """The problem on some kernels."""
+    regularizer = problem.regularizer
+    if hasattr(regularizer, "restrict"):
+        regularizer = regularizer.restrict(parts)
+    return replace(problem, kernel=kernel.restrict(parts), regularizer=regularizer)
+
+
+class _Whole:
+    """What rounds have shown about the problem with all kernels.
+
+    Attributes
+    ----------
+    gradient : ndarray of shape (n_kernels,)
+        At the last point, or without any kernel.
+    gap : float
+        Certified, once there was a round.
+    """
+
+    def __init__(self, problem: Problem, kernel: SumKernel) -> None:
+        self._problem, self._kernel = problem, kernel
+        self._best: Evaluation | None = None
+        self._lower = -math.inf
+        self._gradient: NDArray[np.float64] | None = None
+        self._n_svm = self._n_steps = 0
+        self._history: list[dict[str, float]] = []
+
+    @property
+    def gradient(self) -> NDArray[np.float64]:
+        """See the class; without any kernel it takes a pass, which a start makes needless."""
+        if self._gradient is None:
+            self._gradient = _null_gradient(self._problem, self._kernel)
+        return self._gradient
+
+    @property
+    def gap(self) -> float:
+        """See the class."""
+        return FIRST_GAP if self._best is None else relative(self._best.upper, self._lower)
+
+    def take(self, found: Solution, parts: NDArray[np.intp]) -> tuple[NDArray[np.float64], ...]:
+        """Look at all kernels from the end of a round; returns its dual vectors."""
+        self._n_svm, self._n_steps = self._n_svm + found.n_svm, self._n_steps + found.n_steps
+        weights = np.zeros(self._kernel.n_kernels)
+        weights[parts] = found.weights
+        at = replace(found.at, weights=weights)
+        quad = self._kernel.quad(at.U)
+        self._gradient = self._problem.regularizer.gradient(weights) - 0.5 * quad
+        self._lower = max(self._lower, lower_bound(self._problem, at, quad))
+        if self._best is None or at.upper <= self._best.upper:
+            self._best = at
+        self._history.append(
+            {
+                "objective": self._best.upper,
+                "lower": self._lower,
+                "n_svm": self._n_svm,
+                "n_steps": self._n_steps,
+            }
+        )
+        return tuple(one.u for one in at.solutions)
+
+    def result(self, n_iter: int, status: str) -> Solution:
+        """The end of the work."""
+        assert self._best is not None
+        return Solution(
+            at=self._best,
+            lower=self._lower,
+            gap=self.gap,
+            residual=self.gap,
+            n_svm=self._n_svm,
+            n_steps=self._n_steps,
+            n_iter=n_iter,
+            status=status,
+            history=self._history,
+        )
 
 
 def _null_gradient(problem: Problem, kernel: SumKernel) -> NDArray[np.float64]:
     """Gradient where no kernel has a weight."""
-    n = kernel.n_rows
-    zero = np.zeros((n, n))
-    U = np.column_stack([solve_dual(zero, dual, tol=1e-3).u for dual in problem.duals])
+    U = np.column_stack([solve_null(dual).u for dual in problem.duals])
     return problem.regularizer.gradient(np.zeros(kernel.n_kernels)) - 0.5 * kernel.quad(U)
 
 
@@ -94,7 +179,8 @@ def _fresh(
     """Kernels with the steepest descent that are not in the set."""
     steep = gradient.copy()
     steep[parts] = np.inf
-    count = min(max(FIRST, 2 * n_used), MOST_FRESH, len(steep) - len(parts))
+    count = max(min(max(FIRST, 2 * n_used), MOST_FRESH), _fewest(problem.feasible) - n_used)
+    count = min(count, len(steep) - len(parts))
     if count <= 0:
         return np.zeros(0, np.intp)
     chosen = np.argpartition(steep, count - 1)[:count]
@@ -103,14 +189,8 @@ def _fresh(
     return np.sort(chosen)
 
 
-def _result(
-    at: Evaluation,
-    lower: float,
-    n_svm: int,
-    n_steps: int,
-    n_iter: int,
-    status: str,
-    history: list[dict[str, float]],
-) -> Solution:
-    gap = relative(at.upper, lower)
-    return Solution(at, lower, gap, gap, n_svm, n_steps, n_iter, status, history)
+def _fewest(feasible: FeasibleSet) -> int:
+    """Number of weights below which the set has no point."""
+    if isinstance(feasible, CappedSimplex):
+        return math.ceil(feasible.total / feasible.cap)
+    return 0

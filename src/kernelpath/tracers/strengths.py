@@ -9,15 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from kernelpath.fits.svm import solve_null
 from kernelpath.path import FeaturePath, PathEvent
 from kernelpath.problem import Problem
-from kernelpath.solvers.choice import null_dual, solve
+from kernelpath.solvers.choice import solve
 from kernelpath.solvers.state import Solution
 from kernelpath.weight_norms import Regularizer
 
@@ -31,7 +32,7 @@ def largest_strength(problem: Problem) -> float:
     a hinge loss with classes of equal size.  With unequal classes it has many, and weights may stay
     zero for some strengths below this one, too.
     """
-    U = np.column_stack([null_dual(dual) for dual in problem.duals])
+    U = np.column_stack([solve_null(dual).u for dual in problem.duals])
     quad = problem.kernel.grad_quad(np.zeros(problem.kernel.n_kernels), U)
     return 0.5 * float(quad.max(initial=0.0))
 
@@ -95,7 +96,7 @@ def path_of(
         values=[one.objective for one in solutions],
         kkt=[one.residual for one in solutions],
         gaps=[np.nan if one.gap is None else one.gap for one in solutions],
-        events=_events(np.array(rows) > 0, parameters),
+        events=_events(np.array(rows) > 0, parameters, more.get("feature_names")),
         **more,
     )
 
@@ -109,14 +110,16 @@ def feature_weights(
     return np.where(total > SELECTED * total.max(initial=0.0), total, 0.0)
 
 
-def _events(inside: NDArray[np.bool_], parameters: NDArray[np.float64]) -> list[PathEvent]:
+def _events(
+    inside: NDArray[np.bool_], parameters: NDArray[np.float64], names: Any = None
+) -> list[PathEvent]:
     """Who enters and who leaves, from point to point."""
-    events = []
+    events: list[PathEvent] = []
     before = np.zeros(inside.shape[1], dtype=bool)
     for position, now in enumerate(inside):
         for kind, which in (("enter", now & ~before), ("leave", before & ~now)):
             for feature in np.flatnonzero(which).tolist():
-                name = f"x{feature}"
+                name = f"x{feature}" if names is None else str(names[feature])
                 events.append(PathEvent(kind, feature, name, float(parameters[position]), position))
         before = now
-    return cast(list, events)
+    return events

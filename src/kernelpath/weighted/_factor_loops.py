@@ -26,8 +26,8 @@ def _kernel(code, x, z, gamma, degree, coef0):
 def pivoted_factor(x, code, gamma, degree, coef0, tol, factor, pivots):
     """Fill rows of ``factor`` until what is left of the trace is at most ``tol`` of it.
 
-    Every step takes the row that is explained worst.  Returns the number of rows filled, or -1
-    if there is no room for all that are needed.
+    Every step takes the row that is explained worst.  Returns the number of rows filled and the
+    share of the trace that is left, larger than ``tol`` if there was no room for more.
     """
     n = x.shape[0]
     rest = np.empty(n)
@@ -39,7 +39,7 @@ def pivoted_factor(x, code, gamma, degree, coef0, tol, factor, pivots):
     rank = 0
     while left > tol * total:
         if rank == factor.shape[0]:
-            return -1
+            break
         j = np.argmax(rest)
         root = math.sqrt(rest[j])
         pivots[rank] = j
@@ -54,7 +54,7 @@ def pivoted_factor(x, code, gamma, degree, coef0, tol, factor, pivots):
             left += rest[t]
         rest[j] = 0.0
         rank += 1
-    return rank
+    return rank, (left / total if total > 0.0 else 0.0)
 
 
 @njit(cache=True, nogil=True)

@@ -3,6 +3,9 @@ r"""What the solvers ask of a weighted kernel :math:`K(d)` on fixed training row
 A fit term meets a kernel only through ``gram`` and through ``grad_quad``, the derivative of
 :math:`\sum_o u_o^\top K(d) u_o` in every weight.  A sum :math:`K(d) = \sum_k d_k K_k` can do more,
 and the faster solvers ask for it.
+
+With many rows a matrix of ``gram`` is too large.  A kernel that has another form for it offers
+``large_gram(weights)``, which returns a :class:`~kernelpath.grams.base.Gram`.
 """
 
 from __future__ import annotations

@@ -8,6 +8,7 @@ and new rows are mapped to the same factor.  Kernels of high rank are kept as ma
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,14 +18,21 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from kernelpath.errors import DataError
+from kernelpath.grams.base import Gram
 from kernelpath.kernels.feature import Delta, FeatureKernel, Polynomial
-from kernelpath.weighted._factor_loops import map_rows, pivoted_factor
 from kernelpath.weighted.base import SumBase, as_columns
-from kernelpath.weighted.stacks import LOW_RANK, Concatenated, FactorKernels, PackedKernels
+from kernelpath.weighted.factors import Factor, make_factor
+from kernelpath.weighted.stacks import (
+    LOW_RANK,
+    MOST_DENSE_ROWS,
+    Concatenated,
+    FactorKernels,
+    PackedKernels,
+)
 
 TRACE_TOL = 1e-12  # share of the trace that a factor leaves out
 LEAST_RANK = 16  # factors of this rank are kept, however few rows there are
-MOST_DENSE_ROWS = 6000  # more rows: a kernel of high rank would not fit
+MOST_LANDMARKS = 200  # rank of a factor; a kernel that needs more is kept as a matrix
 
 
 @dataclass(frozen=True)
@@ -68,16 +76,6 @@ def _coef0(kernel: FeatureKernel) -> float:
     return getattr(kernel, "coef0", 0.0)
 
 
-@dataclass(frozen=True, eq=False)
-class _Factor:
-    """What maps new rows to the factor of one part."""
-
-    points: NDArray[np.float64]
-    triangle: NDArray[np.float64]
-    mean: NDArray[np.float64]
-    scale: float
-
-
 class SumOfParts(SumBase):
     """A sum of kernels of the columns of a table, bound to its rows.
 
@@ -86,22 +84,39 @@ class SumOfParts(SumBase):
     X : ndarray or sparse matrix of shape (n_rows, n_columns)
         Training rows, in any units; a sparse matrix is looked at column by column.
     parts : sequence of Part
+    nystrom : int, optional
+        An approximation: kernels that need more landmark rows than this are cut there, by the
+        method of Nystrom with rows chosen one after the other, and no matrix is made for any part.
+        Default: all digits.
 
     Attributes
     ----------
     constant : ndarray of bool
         Parts that are the same for all rows: they explain nothing.
+    left_out : ndarray of shape (n_kernels,)
+        Share of the trace of each kernel, before it is centred, that `nystrom` left out.
+
+    Examples
+    --------
+    >>> from kernelpath.kernels.feature import Laplace
+    >>> X = np.linspace(0.0, 1.0, 50)[:, None]
+    >>> rough = SumOfParts(X, [Part(Laplace(), (0,), 1.0)], nystrom=8)
+    >>> bool(0.0 < rough.left_out[0] < 0.05)
+    True
     """
 
-    def __init__(self, X: Any, parts: Sequence[Part]) -> None:
-        self.parts = tuple(parts)
+    def __init__(self, X: Any, parts: Sequence[Part], nystrom: int | None = None) -> None:
+        if nystrom is not None and not (isinstance(nystrom, numbers.Integral) and nystrom >= 1):
+            raise ValueError(f"nystrom must be None or a number of rows, got {nystrom!r}")
+        self.parts, self.nystrom = tuple(parts), nystrom
         if not self.parts:
             raise DataError("There is no kernel to combine; name at least one.")
         self.n_kernels, self.n_rows = len(self.parts), X.shape[0]
         self._X = X.tocsc() if sparse.issparse(X) else np.asarray(X, dtype=np.float64)
         self._center = np.asarray(self._X.mean(axis=0)).ravel()
         self.constant = np.zeros(self.n_kernels, dtype=bool)
-        self._maps: dict[int, _Factor] = {}
+        self.left_out = np.zeros(self.n_kernels)
+        self._maps: dict[int, Factor] = {}
         self._dense: dict[int, tuple[NDArray[np.float64], float]] = {}
         self._engine = self._build()
 
@@ -109,7 +124,7 @@ class SumOfParts(SumBase):
         factors, packed = [], []
         low, full = [], []
         for k, part in enumerate(self.parts):
-            factor = self._factor(k, part) if len(part.columns) == 1 else None
+            factor = self._factor(k, part)
             if factor is not None:
                 factors.append(factor)
                 low.append(k)
@@ -126,34 +141,32 @@ class SumOfParts(SumBase):
         return Concatenated(families, places)
 
     def _factor(self, k: int, part: Part) -> NDArray[np.float64] | None:
-        """Centred factor of a part of one column, or None if its rank is high."""
-        x = self._columns(self._X, part.columns)[:, 0]
-        n = len(x)
-        most = n if n <= LEAST_RANK else max(LEAST_RANK, int(LOW_RANK * n))
-        most = min(most, 200)
-        rows, pivots = np.empty((most, n)), np.empty(most, dtype=np.intp)
-        rank = pivoted_factor(x, *part.formula, TRACE_TOL, rows, pivots)
-        if rank < 0:
+        """Centred factor of a part, or None if it is to be a matrix."""
+        n = self.n_rows
+        if len(part.columns) > 1 and self.nystrom is None:
             return None
-        rows, pivots = rows[:rank], pivots[:rank]
-        mean = rows.mean(axis=1)
-        centred = rows - mean[:, None]
-        trace = float(np.square(centred).sum())
-        if trace <= 1e-12 * float(np.square(rows).sum()):
+        most = min(n, MOST_LANDMARKS, max(LEAST_RANK, int(LOW_RANK * n)))
+        if self.nystrom is not None:
+            most = min(n, int(self.nystrom))
+        own = self._columns(self._X, part.columns)
+        rows, factor, left = make_factor(part, own, most, TRACE_TOL)
+        if left > TRACE_TOL:
+            if self.nystrom is None:
+                return None
+            self.left_out[k] = left
+        if factor is None:
             self.constant[k] = True
-            return np.zeros((0, n))
-        scale = np.sqrt(n / trace)
-        triangle = np.ascontiguousarray(rows[:, pivots].T)
-        self._maps[k] = _Factor(x[pivots], triangle, mean, scale)
-        return centred * scale
+        else:
+            self._maps[k] = factor
+        return rows
 
     def _matrix(self, k: int, part: Part) -> NDArray[np.float64]:
         """Centred matrix of a part."""
         if self.n_rows > MOST_DENSE_ROWS:
             raise DataError(
                 f"The {part.kernel.name} kernel of {_columns_text(part)} has a high rank, which "
-                f"needs a matrix of {self.n_rows:,} x {self.n_rows:,} numbers; take a wider kernel "
-                "or fewer rows."
+                f"needs a matrix of {self.n_rows:,} x {self.n_rows:,} numbers; take a wider "
+                "kernel, fewer rows, or the approximation nystrom=500."
             )
         own = self._columns(self._X, part.columns)
         K = part.gram(own, own)
@@ -168,6 +181,12 @@ class SumOfParts(SumBase):
         return K * (self.n_rows / trace)
 
     @property
+    def rank(self) -> int:
+        """Ranks of all kernels together; a matrix counts in full."""
+        known = sum(factor.rank for factor in self._maps.values())
+        return known + self.n_rows * len(self._dense)
+
+    @property
     def nbytes(self) -> int:
         """Memory of factors and matrices."""
         return self._engine.nbytes
@@ -175,6 +194,10 @@ class SumOfParts(SumBase):
     def gram(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
         """Weighted sum of the centred kernels of the training rows."""
         return self._engine.gram(weights)
+
+    def large_gram(self, weights: NDArray[np.float64]) -> NDArray[np.float64] | Gram:
+        """The same for many rows, by factors."""
+        return self._engine.large_gram(weights)
 
     def quad(self, U: NDArray[np.float64]) -> NDArray[np.float64]:
         """Quadratic forms of all parts."""
@@ -198,7 +221,10 @@ class SumOfParts(SumBase):
         for k in np.flatnonzero((weights != 0) & ~self.constant).tolist():
             part = self.parts[k]
             if k in self._maps:
-                new, old = self._mapped(k, X), self._mapped(k, self._X)
+                old, new = (
+                    self._maps[k].rows(part, self._columns(table, part.columns))
+                    for table in (self._X, X)
+                )
                 result += weights[k] * (new.T @ (old @ U))
             else:
                 means, scale = self._dense[k]
@@ -213,14 +239,6 @@ class SumOfParts(SumBase):
         some = X[:, list(columns)]
         dense = some.toarray() if sparse.issparse(some) else some
         return np.asfortranarray(dense - self._center[list(columns)])
-
-    def _mapped(self, k: int, X: Any) -> NDArray[np.float64]:
-        """Factor of a part for any rows."""
-        part, known = self.parts[k], self._maps[k]
-        rows = np.empty((len(known.points), X.shape[0]))
-        x = self._columns(X, part.columns)[:, 0]
-        map_rows(x, known.points, known.triangle, *part.formula, rows)
-        return (rows - known.mean[:, None]) * known.scale
 
 
 def _columns_text(part: Part) -> str:

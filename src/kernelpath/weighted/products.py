@@ -6,10 +6,16 @@ together cost two products of matrices and no matrix of distances is ever stored
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
+from kernelpath.grams.cached_rows import CachedRows
 from kernelpath.weighted.base import as_columns
+
+TILE = 256  # rows of kernel values that exist at a time
+MANY_PAIRED = 2000  # rows: beyond, single precision serves derivatives as it serves machines
 
 
 class ProductRBF:
@@ -46,54 +52,95 @@ class ProductRBF:
 
     def gram(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
         """Kernel matrix of the training rows."""
-        return _gaussian(self._X, None, weights)
+        used = np.flatnonzero(weights)
+        A = self._X[:, used] * np.sqrt(weights[used])
+        square = np.einsum("ij,ij->i", A, A)
+        distance = A @ A.T  # a matrix times its transpose: half the work
+        distance *= 2.0
+        distance -= square[:, None]
+        distance -= square[None, :]
+        np.minimum(distance, 0.0, out=distance)
+        K = np.exp(distance, out=distance)
+        np.fill_diagonal(K, 1.0)
+        return K
+
+    def large_gram(self, weights: NDArray[np.float64]) -> CachedRows:
+        """The same for many rows: rows of single precision, when they are asked for."""
+        left, right = _pair(self._X, self._X, weights)
+
+        def compute(rows: NDArray[np.intp]) -> NDArray[np.float32]:
+            return _single(left[rows], right)
+
+        return CachedRows(self.n_rows, compute, float(self.n_rows))
 
     def cross(self, weights: NDArray[np.float64], X: NDArray[np.float64]) -> NDArray[np.float64]:
         """Kernel values between new rows and the training rows."""
-        return _gaussian(X - self._center, self._X, weights)
+        return np.exp(_exponents(*_pair(X - self._center, self._X, weights)))
 
     def cross_times(self, weights: NDArray, X: NDArray, U: NDArray) -> NDArray[np.float64]:
         """``K(X, rows) U`` for new rows."""
-        return self.cross(weights, X) @ as_columns(U)
+        return _by_tiles(self.cross, weights, X, U)
 
     def grad_quad(self, weights: NDArray[np.float64], U: NDArray[np.float64]) -> NDArray:
         """Derivative of ``sum_o u_o' K(d) u_o`` in each weight.
 
         It is ``-sum_ij M_ij (x_ik - x_jk)^2`` with ``M = (U U') * K``, on the rows with a dual
-        coefficient only.
+        coefficient only, tile by tile and each pair once.
         """
         U = as_columns(U)
         rows = np.flatnonzero(np.any(U != 0.0, axis=1))
         X, U = self._X[rows], U[rows]
-        M = _gaussian(X, None, weights)
-        M *= U @ U.T
-        squares = np.square(X).T @ M.sum(axis=1)
-        mixed = np.einsum("ik,ik->k", X, M @ X)
-        return 2.0 * (mixed - squares)
+        left, right = _pair(X, X, weights)
+        single = len(rows) > MANY_PAIRED
+        squares = np.square(X)
+        total = np.zeros(self.n_kernels)
+        for first in range(0, len(rows), TILE):
+            own, rest = slice(first, first + TILE), slice(first, None)
+            tile = (_single if single else _double)(left[own], right[rest])
+            M = tile * (U[own] @ U[rest].T)
+            M[:, : U[own].shape[0]] *= 0.5  # within the tile every pair is there twice
+            total += squares[own].T @ M.sum(axis=1) + squares[rest].T @ M.sum(axis=0)
+            total -= 2.0 * np.einsum("ik,ik->k", X[own], M @ X[rest])
+        return -2.0 * total
 
 
-def _scaled(
-    X: NDArray, Z: NDArray | None, weights: NDArray[np.float64]
+def _pair(
+    X: NDArray, Z: NDArray, weights: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Columns with a weight, times its root; one and the same array if there is one table."""
+    """Two tables whose product is minus the weighted squared distances: one product does all."""
     used = np.flatnonzero(weights)
     root = np.sqrt(weights[used])
-    A = X[:, used] * root
-    return A, A if Z is None else Z[:, used] * root
+    A, B = X[:, used] * root, Z[:, used] * root
+    a, b = np.einsum("ij,ij->i", A, A)[:, None], np.einsum("ij,ij->i", B, B)[:, None]
+    left = np.hstack([2.0 * A, -a, np.full((len(A), 1), -1.0)])
+    return left, np.hstack([B, np.ones((len(B), 1)), b])
 
 
-def _gaussian(X: NDArray, Z: NDArray | None, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """``exp`` of minus the weighted squared distances, within one table or between two."""
-    A, B = _scaled(X, Z, weights)
-    distance = -2.0 * (A @ B.T)
-    distance += np.einsum("ij,ij->i", A, A)[:, None]
-    distance += np.einsum("ij,ij->i", B, B)[None, :]
-    np.maximum(distance, 0.0, out=distance)
-    np.negative(distance, out=distance)
-    K = np.exp(distance, out=distance)
-    if Z is None:
-        np.fill_diagonal(K, 1.0)
-    return K
+def _exponents(left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
+    distance = left @ right.T
+    return np.minimum(distance, 0.0, out=distance)
+
+
+def _double(left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
+    exponents = _exponents(left, right)
+    return np.exp(exponents, out=exponents)
+
+
+def _single(left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float32]:
+    """Kernel values of single precision, from distances of double precision."""
+    exponents = _exponents(left, right).astype(np.float32)
+    return np.exp(exponents, out=exponents)
+
+
+def _by_tiles(
+    cross: Callable[[NDArray, NDArray], NDArray], weights: NDArray, X: NDArray, U: NDArray
+) -> NDArray[np.float64]:
+    """``K(X, rows) U``, a few new rows at a time."""
+    U = as_columns(U)
+    product = np.empty((len(X), U.shape[1]))
+    for first in range(0, len(X), TILE):
+        product[first : first + TILE] = cross(weights, X[first : first + TILE]) @ U
+    return product
 
 
 class ARDPolynomial:
@@ -126,7 +173,18 @@ class ARDPolynomial:
 
     def gram(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
         """Kernel matrix of the training rows."""
-        return self._base(self._X, None, weights) ** self._degree
+        used = np.flatnonzero(weights)
+        A = self._X[:, used] * np.sqrt(weights[used])
+        return (self._coef0 + A @ A.T) ** self._degree
+
+    def large_gram(self, weights: NDArray[np.float64]) -> CachedRows:
+        """The same for many rows: rows of single precision, when they are asked for."""
+        diagonal = (self._coef0 + np.square(self._X) @ weights) ** self._degree
+
+        def compute(rows: NDArray[np.intp]) -> NDArray[np.float32]:
+            return (self._base(self._X[rows], self._X, weights) ** self._degree).astype(np.float32)
+
+        return CachedRows(self.n_rows, compute, float(diagonal.sum()))
 
     def cross(self, weights: NDArray[np.float64], X: NDArray[np.float64]) -> NDArray[np.float64]:
         """Kernel values between new rows and the training rows."""
@@ -134,17 +192,21 @@ class ARDPolynomial:
 
     def cross_times(self, weights: NDArray, X: NDArray, U: NDArray) -> NDArray[np.float64]:
         """``K(X, rows) U`` for new rows."""
-        return self.cross(weights, X) @ as_columns(U)
+        return _by_tiles(self.cross, weights, X, U)
 
     def grad_quad(self, weights: NDArray[np.float64], U: NDArray[np.float64]) -> NDArray:
         """Derivative of ``sum_o u_o' K(d) u_o``: the diagonal of ``X' ((U U') * K') X``."""
         U = as_columns(U)
         rows = np.flatnonzero(np.any(U != 0.0, axis=1))
         X, U = self._X[rows], U[rows]
-        M = self._degree * self._base(X, None, weights) ** (self._degree - 1)
-        M *= U @ U.T
-        return np.einsum("ik,ik->k", X, M @ X)
+        total = np.zeros(self.n_kernels)
+        for first in range(0, len(rows), TILE):
+            own = slice(first, first + TILE)
+            M = self._degree * self._base(X[own], X, weights) ** (self._degree - 1)
+            M *= U[own] @ U.T
+            total += np.einsum("ik,ik->k", X[own], M @ X)
+        return total
 
-    def _base(self, X: NDArray, Z: NDArray | None, weights: NDArray) -> NDArray[np.float64]:
-        A, B = _scaled(X, Z, weights)
-        return self._coef0 + A @ B.T
+    def _base(self, X: NDArray, Z: NDArray, weights: NDArray) -> NDArray[np.float64]:
+        used = np.flatnonzero(weights)
+        return self._coef0 + (X[:, used] * weights[used]) @ Z[:, used].T

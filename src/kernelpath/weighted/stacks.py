@@ -9,12 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelpath.errors import DataError
+from kernelpath.grams.base import Gram
+from kernelpath.grams.low_rank import LowRank
 from kernelpath.weighted.base import SumBase, as_columns
 
 SYMMETRY = 1e-8  # largest difference of a matrix from its transpose, relative to its size
 NEGATIVE = 1e-8  # smallest eigenvalue, relative to the largest, that counts as zero
 RANK_TOL = 1e-10  # share of the trace that a factor may leave out
 LOW_RANK = 0.25  # of the rows: a factor of higher rank is slower than the matrix
+HIGH_RANK = 0.5  # of the rows: a sum of so many columns is one matrix, as long as that fits
+MOST_DENSE_ROWS = 6000  # more rows: a matrix of double precision would not fit
 
 
 class PackedKernels(SumBase):
@@ -122,6 +126,18 @@ class FactorKernels(SumBase):
         K = used.T @ (used * scale)
         return 0.5 * (K + K.T)
 
+    def large_gram(self, weights: NDArray[np.float64]) -> NDArray[np.float64] | LowRank:
+        """Weighted sum by the factors themselves; weights may not be negative.
+
+        Where the matrix has fewer numbers than the factors of all used parts, it is the matrix.
+        """
+        columns = self._columns_of(np.flatnonzero(weights))
+        if self.n_rows <= MOST_DENSE_ROWS and len(columns) > HIGH_RANK * self.n_rows:
+            return self.gram(weights)
+        every = len(columns) == len(self._factors)
+        used = self._factors if every else self._factors[columns]
+        return LowRank(used, np.repeat(weights, self.ranks)[columns])
+
     def quad(self, U: NDArray[np.float64]) -> NDArray[np.float64]:
         """``sum_o |Phi_k' u_o|^2`` of every part."""
         squares = np.square(self._factors @ as_columns(U)).sum(axis=1)
@@ -187,6 +203,19 @@ class Concatenated(SumBase):
             if weights[places].any():
                 K += family.gram(weights[places])
         return K
+
+    def large_gram(self, weights: NDArray[np.float64]) -> NDArray[np.float64] | Gram:
+        """Sum of the factors of the families; an array where one of them has none."""
+        own = [(f, weights[p]) for f, p in zip(self._families, self._places) if weights[p].any()]
+        if not all(hasattr(family, "large_gram") for family, _ in own):
+            return self.gram(weights)
+        made = [family.large_gram(some) for family, some in own]
+        if len(made) == 1:
+            return made[0]
+        if not all(isinstance(one, LowRank) for one in made):
+            return self.gram(weights)
+        factors = [one.factor for one in made] or [np.zeros((0, self.n_rows))]
+        return LowRank(np.vstack(factors), np.concatenate([np.zeros(0), *(m.scale for m in made)]))
 
     def quad(self, U: NDArray[np.float64]) -> NDArray[np.float64]:
         """Quadratic forms of all parts."""

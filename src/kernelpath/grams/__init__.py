@@ -1,0 +1,1 @@
+"""Kernel matrices of many rows, which are not held as numbers of double precision."""

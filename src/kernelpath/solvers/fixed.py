@@ -1,0 +1,91 @@
+"""Weights that are set by a rule, not learned with the machine: the baselines of the papers."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import nnls
+
+from kernelpath.errors import DataError, not_one_of
+from kernelpath.problem import Evaluator, Problem, relative
+from kernelpath.solvers.state import CONVERGED, LIMIT, MissingCapability, Solution
+from kernelpath.weighted.base import SumKernel
+
+RULES = ("uniform", "centered_kta")
+MOST_NUMBERS = 2**24  # of the products with single rows that are held at a time
+
+
+def machine_at(problem: Problem, weights: NDArray[np.float64], tol: float) -> Solution:
+    """The machine of given weights; its gap is that of the machine alone."""
+    evaluate = Evaluator(problem)
+    at = evaluate(weights, 0.1 * tol)
+    gap = relative(at.upper, at.value)
+    status = CONVERGED if gap <= tol else LIMIT
+    return Solution(at, at.value, gap, gap, evaluate.n_svm, evaluate.n_steps, 1, status)
+
+
+def weights_by_rule(problem: Problem, rule: str | ArrayLike) -> NDArray[np.float64]:
+    """Weights by name of a rule, or as they are given."""
+    n = problem.kernel.n_kernels
+    if isinstance(rule, str):
+        if rule not in RULES:
+            raise not_one_of("weights", rule, ("learn", *RULES), "one number for each kernel")
+        if not problem.kernel.is_sum:
+            raise MissingCapability(
+                f"weights={rule!r} needs a sum of kernels, which "
+                f"{type(problem.kernel).__name__} is not; give one number for each weight"
+            )
+        return np.full(n, 1.0 / n) if rule == "uniform" else centered_kta(problem)
+    given = np.asarray(rule, dtype=np.float64)
+    if given.shape != (n,) or not np.isfinite(given).all() or given.min() < 0 or not given.any():
+        raise DataError(
+            f"weights must be {n} numbers, one for each kernel, not negative and not all zero."
+        )
+    return given
+
+
+def centered_kta(problem: Problem) -> NDArray[np.float64]:
+    r"""Weights of the largest centred alignment with the target, Proposition 9 of [cortes2012].
+
+    .. math:: v = \arg\min_{v \ge 0} v^\top M v - 2 v^\top a, \qquad
+              M_{kl} = \langle K_k, K_l \rangle_F, \quad a_k = \sum_o y_o^\top K_k y_o
+
+    for centred kernels and targets.  The direction of :math:`v` is what counts; here the weights
+    sum to 1, so that the combined kernel is of the size of one.
+    """
+    kernel = cast(SumKernel, problem.kernel)
+    Y = np.column_stack([dual.linear for dual in problem.duals])
+    Y = Y - Y.mean(axis=0)
+    M, a = frobenius_products(kernel), kernel.quad(Y)
+    scale = np.sqrt(np.diag(M))
+    usable = np.flatnonzero(scale > 0)
+    if len(usable) == 0 or a[usable].max() <= 0:
+        raise DataError("No kernel is aligned with the target; there is nothing to weigh.")
+    size = scale[usable]
+    values, vectors = np.linalg.eigh(M[np.ix_(usable, usable)] / np.outer(size, size))
+    kept = values > 1e-12 * values[-1]
+    root = np.sqrt(values[kept])[:, None] * vectors[:, kept].T
+    right = (vectors[:, kept].T @ (a[usable] / size)) / np.sqrt(values[kept])
+    v = np.zeros(kernel.n_kernels)
+    v[usable] = nnls(root, right)[0] / size
+    return v / v.sum()
+
+
+def frobenius_products(kernel: SumKernel) -> NDArray[np.float64]:
+    r""":math:`\langle H K_k H, H K_l H \rangle_F` of all pairs, from products with single rows."""
+    n, m = kernel.n_rows, kernel.n_kernels
+    every = np.arange(m)
+    M = np.zeros((m, m))
+    step = max(1, MOST_NUMBERS // max(1, n * m))
+    for start in range(0, n, step):
+        images = []
+        for row in range(start, min(start + step, n)):
+            single = np.full(n, -1.0 / n)
+            single[row] += 1.0
+            image = kernel.times(every, single)
+            images.append(image - image.mean(axis=0))
+        stacked = np.vstack(images)
+        M += stacked.T @ stacked
+    return M

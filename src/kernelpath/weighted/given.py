@@ -1,0 +1,149 @@
+r"""Sums of kernel matrices that the user brings, one for each view of the same rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernelpath.errors import DataError
+from kernelpath.weighted.base import SumBase, as_columns
+from kernelpath.weighted.stacks import SYMMETRY, check_grams, factored
+
+NOTHING = 1e-12  # trace of a centred matrix, relative to the matrix, that counts as zero
+
+
+class GivenKernels(SumBase):
+    r"""A weighted sum of given matrices, centred and of mean diagonal 1 if so wished.
+
+    .. math:: K(d) = \sum_k d_k \frac{n\, H K_k H}{\operatorname{tr}(H K_k H)}
+
+    Parameters
+    ----------
+    grams : sequence or mapping of ndarray of shape (n_rows, n_rows)
+        Symmetric and positive semidefinite; a mapping gives them names.
+    standardize : bool
+        Whether matrices are centred and scaled; otherwise they are taken as they are.
+
+    Attributes
+    ----------
+    names : ndarray or None
+        Keys of the mapping.
+    constant : ndarray of bool
+        Matrices of which centring leaves nothing, or that are zero: they explain nothing.
+
+    Examples
+    --------
+    >>> x = np.array([0.0, 1.0, 3.0])
+    >>> kernels = GivenKernels({"x": np.outer(x, x), "same": np.ones((3, 3))})
+    >>> float(kernels.gram(np.array([1.0, 5.0])).trace().round(6)), kernels.constant.tolist()
+    (3.0, [False, True])
+    """
+
+    def __init__(self, grams: Sequence[Any] | Mapping[str, Any], standardize: bool = True) -> None:
+        self.names = _names(grams)
+        matrices = check_grams(_matrices(grams))
+        self.n_kernels, self.n_rows = len(matrices), len(matrices[0])
+        self._means = np.zeros((self.n_kernels, self.n_rows))
+        self._scale = np.ones(self.n_kernels)
+        self.constant = np.zeros(self.n_kernels, dtype=bool)
+        kept = [self._normalised(k, K, standardize) for k, K in enumerate(matrices)]
+        self._engine = factored(kept)
+
+    def _normalised(self, k: int, K: NDArray[np.float64], standardize: bool) -> NDArray:
+        """A matrix as it enters the sum."""
+        size = float(np.abs(K).max(initial=0.0))
+        if standardize:
+            means = K.mean(axis=0)
+            K = K - means - means[:, None] + means.mean()
+            self._means[k] = means
+        trace = float(K.trace())
+        if trace <= NOTHING * size * len(K):
+            if np.abs(K).max(initial=0.0) > SYMMETRY * size:
+                raise DataError(
+                    f"Kernel matrix {k} is not positive semidefinite: its trace is {trace:.3g}."
+                )
+            self.constant[k] = True
+            return np.zeros_like(K)
+        if standardize:
+            self._scale[k] = len(K) / trace
+        return K * self._scale[k]
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of the matrices."""
+        return self._engine.nbytes
+
+    def gram(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Weighted sum of the matrices."""
+        return self._engine.gram(weights)
+
+    def quad(self, U: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Quadratic forms of all matrices."""
+        return self._engine.quad(U)
+
+    def times(self, parts: NDArray[np.intp], u: NDArray[np.float64]) -> NDArray[np.float64]:
+        """``K_k u`` of some matrices, as columns."""
+        return self._engine.times(parts, u)
+
+    def restrict(self, parts: NDArray[np.intp]) -> Any:
+        """Some of the matrices."""
+        return self._engine.restrict(parts)
+
+    def cross_times(
+        self, weights: NDArray[np.float64], grams: Any, U: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """``K(new rows, rows) U``, where the columns of ``U`` sum to zero."""
+        U = as_columns(U)
+        matrices = self._check_new(grams)
+        result = np.zeros((len(matrices[0]), U.shape[1]))
+        for k in np.flatnonzero((weights != 0) & ~self.constant).tolist():
+            values = matrices[k] - self._means[k]
+            result += weights[k] * self._scale[k] * (values @ U)
+        return result
+
+    def _check_new(self, grams: Any) -> list[NDArray[np.float64]]:
+        """Refuse what does not belong to the matrices of training."""
+        names = _names(grams)
+        if names is not None and self.names is not None:
+            missing = [name for name in self.names if name not in grams]
+            if missing:
+                raise DataError(
+                    f"There is no matrix {missing[0]!r}; give one for each of those of fit."
+                )
+            grams = [grams[name] for name in self.names]
+        matrices = [np.asarray(K, dtype=np.float64) for K in _matrices(grams)]
+        if len(matrices) != self.n_kernels:
+            raise DataError(f"{len(matrices)} matrices were given, but fit had {self.n_kernels}.")
+        n_new = len(matrices[0]) if matrices[0].ndim else 0
+        for k, K in enumerate(matrices):
+            if K.shape != (n_new, self.n_rows):
+                raise DataError(
+                    f"Kernel matrix {k} has the shape {K.shape}, but a row for each new row and a "
+                    f"column for each row of fit are needed, ({n_new}, {self.n_rows})."
+                )
+            if not np.isfinite(K).all():
+                raise DataError(f"Kernel matrix {k} holds NaN or infinite values.")
+        return matrices
+
+
+def _names(grams: Any) -> NDArray | None:
+    if not isinstance(grams, Mapping):
+        return None
+    return np.array([str(name) for name in grams], dtype=object)
+
+
+def _matrices(grams: Any) -> Sequence[Any]:
+    """The matrices of a mapping, a sequence or a stack; one alone is a list of one."""
+    if isinstance(grams, Mapping):
+        return list(grams.values())
+    if getattr(grams, "ndim", 3) == 2:
+        return [grams]
+    if not hasattr(grams, "__len__"):
+        raise DataError(
+            "kernel='precomputed' takes kernel matrices: a list, a mapping from names, or an "
+            f"array of shape (n_kernels, n_rows, n_rows), got {type(grams).__name__}."
+        )
+    return list(grams)

@@ -1,0 +1,338 @@
+"""GMKL estimators: presets, given matrices, weights by a rule, paths over p."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.svm import SVC
+
+import kernelpath as kp
+
+RING = kp.datasets.make_ring(n_samples=120, n_features=8, random_state=0)
+X, Y = RING.X, RING.y
+RELEVANT = sorted(RING.relevant.tolist())
+TRAIN, NEW = np.arange(80), np.arange(80, 120)
+
+
+def rbf(a, b):
+    return np.exp(-0.5 * np.subtract.outer(a, b) ** 2)
+
+
+def matrices(rows, columns=TRAIN, features=range(8)):
+    return [rbf(X[rows, j], X[columns, j]) for j in features]
+
+
+def centred(K):
+    K = K - K.mean(axis=0)
+    return K - K.mean(axis=1)[:, None]
+
+
+# -- presets --------------------------------------------------------------------------------------
+
+SPARSE = ("simple_mkl", "product_l1", "centered_kta")
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["simple_mkl", "lp_mkl", "product_l1", "uniform", "centered_kta", "square_loss_lp_mkl"],
+)
+def test_presets(name):
+    model = kp.GMKLClassifier.preset(name, C=5.0).fit(X, Y)
+    assert model.get_params()["C"] == 5.0
+    assert model.score(X, Y) > 0.8
+    assert clone(model).get_params().keys() == model.get_params().keys()
+    if name in SPARSE:
+        assert sorted(np.argsort(-model.feature_importances_)[:2].tolist()) == RELEVANT
+    target = np.square(X[:, RELEVANT]).sum(axis=1)
+    if name == "square_loss_lp_mkl":
+        assert model.path_.parameter_name == "p"
+        assert (model.path_.parameters[0], model.path_.parameters[-1]) == (2.0, 1.0)
+    assert kp.GMKLRegressor.preset(name, C=5.0).fit(X, target).score(X, target) > 0.6
+
+
+def test_presets_are_what_their_papers_say():
+    simple = kp.GMKLClassifier.preset("simple_mkl").fit(X, Y)
+    assert simple.weights_.sum() == pytest.approx(1.0)
+    assert len(simple.weights_) == 13 * 9
+    equal = kp.GMKLClassifier.preset("uniform").fit(X, Y)
+    np.testing.assert_allclose(equal.weights_, 1.0 / 8)
+    with pytest.raises(ValueError, match="did you mean 'lp_mkl'"):
+        kp.GMKLClassifier.preset("lpmkl")
+
+
+# -- weights by a rule ----------------------------------------------------------------------------
+
+
+def test_centered_alignment_against_its_definition():
+    """Largest cosine between the combined and the ideal kernel, both centred."""
+    model = kp.GMKLClassifier(kernel="precomputed", weights="centered_kta")
+    model.fit(matrices(TRAIN), Y[TRAIN])
+    y = np.where(Y[TRAIN] == model.classes_[1], 1.0, -1.0)
+    kernels = [centred(K) for K in matrices(TRAIN)]
+    kernels = [K * len(K) / np.trace(K) for K in kernels]
+    ideal = centred(np.outer(y, y))
+
+    def cosine(v):
+        K = sum(w * one for w, one in zip(v, kernels))
+        return -np.sum(K * ideal) / np.linalg.norm(K)
+
+    found = minimize(
+        cosine, np.full(8, 1.0 / 8), bounds=[(0, None)] * 8, tol=1e-14, options={"maxiter": 500}
+    )
+    assert cosine(model.weights_) <= found.fun * (1 - 1e-9)
+    np.testing.assert_allclose(model.weights_, found.x / found.x.sum(), atol=2e-4)
+
+
+def test_weights_that_are_given():
+    weights = np.arange(1.0, 9.0)
+    model = kp.GMKLClassifier(kernel="precomputed", weights=weights, C=3.0, standardize=False)
+    model.fit(matrices(TRAIN), Y[TRAIN])
+    np.testing.assert_array_equal(model.weights_, weights)
+    K = sum(w * one for w, one in zip(weights, matrices(TRAIN)))
+    new = sum(w * one for w, one in zip(weights, matrices(NEW)))
+    machine = SVC(C=3.0, kernel="precomputed", tol=1e-8).fit(K, Y[TRAIN])
+    values = model.decision_function(matrices(NEW))
+    np.testing.assert_allclose(values, machine.decision_function(new), atol=1e-2)
+    assert model.gap_ <= 1e-3
+    assert model.n_svm_ == 1
+    exact = kp.GMKLClassifier(kernel="product", weights=np.eye(8)[1]).fit(X, Y)
+    assert exact.get_support(indices=True).tolist() == [1]
+
+
+# -- given matrices -------------------------------------------------------------------------------
+
+
+def test_given_matrices_are_the_kernels_of_the_features():
+    """The same kernels, once by name and once as matrices."""
+    own = X / X[TRAIN].std(axis=0)
+    options = {"C": 5.0, "regularizer": kp.L1(2.0), "tol": 1e-6}
+    by_name = kp.GMKLClassifier(**options).fit(X[TRAIN], Y[TRAIN])
+    grams = {f"x{j}": rbf(own[TRAIN, j], own[TRAIN, j]) for j in range(8)}
+    given = kp.GMKLClassifier(kernel="precomputed", **options).fit(grams, Y[TRAIN])
+    np.testing.assert_allclose(given.weights_, by_name.weights_, atol=1e-3)
+    assert given.objective_ == pytest.approx(by_name.objective_, rel=1e-5)
+    new = {f"x{j}": rbf(own[NEW, j], own[TRAIN, j]) for j in range(8)}
+    new = dict(reversed(new.items()))  # found by name
+    expected = by_name.decision_function(X[NEW])
+    np.testing.assert_allclose(given.decision_function(new), expected, atol=1e-2)
+    names = given.get_feature_names_out().tolist()
+    assert list(given.transform(new)) == names
+    assert names == [f"x{j}" for j in np.flatnonzero(given.support_)]
+
+
+@pytest.mark.parametrize("form", ["list", "array", "one"])
+def test_forms_of_matrices(form):
+    features = [RELEVANT[0]] if form == "one" else range(8)
+    grams, new = matrices(TRAIN, features=features), matrices(NEW, features=features)
+    if form == "array":
+        grams, new = np.array(grams), np.array(new)
+    if form == "one":
+        grams, new = grams[0], new[0]
+    model = kp.GMKLClassifier(kernel="precomputed", regularizer=kp.L1(0.1)).fit(grams, Y[TRAIN])
+    assert model.predict(new).shape == (40,)
+    assert model.n_features_in_ == len(features)
+    if form != "one":
+        assert len(model.transform(new)) == model.support_.sum()
+
+
+def test_a_path_over_matrices():
+    model = kp.GMKLClassifier(kernel="precomputed", strengths=6).fit(
+        dict(zip("abcdefgh", matrices(TRAIN))), Y[TRAIN]
+    )
+    assert model.path_.n_selected[0] <= 1
+    entered = [event.name for event in model.path_.events if event.kind == "enter"]
+    assert set(entered) <= set("abcdefgh")
+    assert entered
+    again = kp.GMKLClassifier(kernel="precomputed").fit(matrices(TRAIN), Y[TRAIN])
+    assert not hasattr(again, "feature_names_in_")
+
+
+def _changed(change):
+    grams = matrices(TRAIN)
+    grams[3] = change(grams[3].copy())
+    return grams
+
+
+def _nan(K):
+    K[1, 1] = np.nan
+    return K
+
+
+def _skew(K):
+    K[0, 1] += 1e-3
+    return K
+
+
+@pytest.mark.parametrize(
+    ("grams", "words"),
+    [
+        (_changed(_nan), "Kernel matrix 3 holds NaN"),
+        (_changed(_skew), "Kernel matrix 3 is not symmetric"),
+        (_changed(lambda K: K - 5 * np.eye(80)), "Kernel matrix 3 is not positive semidefinite"),
+        (_changed(lambda K: K[:-1, :-1]), r"Kernel matrix 3 has the shape \(79, 79\)"),
+        (_changed(lambda K: K[:-1]), r"Kernel matrix 3 has the shape \(79, 80\)"),
+        ([], "no kernel matrix"),
+        (7, "takes kernel matrices"),
+    ],
+    ids=["nan", "skew", "negative", "small", "oblong", "none", "number"],
+)
+def test_bad_matrices(grams, words):
+    with pytest.raises(kp.DataError, match=words):
+        kp.GMKLClassifier(kernel="precomputed").fit(grams, Y[TRAIN])
+
+
+def test_matrices_that_explain_nothing():
+    grams = _changed(np.ones_like)
+    with pytest.warns(UserWarning, match="Column 3 is constant"):
+        model = kp.GMKLClassifier(kernel="precomputed").fit(grams, Y[TRAIN])
+    assert model.weights_[3] == 0.0
+    raw = kp.GMKLClassifier(kernel="precomputed", standardize=False, regularizer=kp.L1(1.0))
+    with pytest.warns(UserWarning, match="Column 3 is constant"):
+        raw.fit(_changed(np.zeros_like), Y[TRAIN])
+    with pytest.raises(kp.DataError, match="Every column is constant"):
+        kp.GMKLClassifier(kernel="precomputed").fit([np.zeros((80, 80))], Y[TRAIN])
+
+
+def test_bad_new_matrices():
+    model = kp.GMKLClassifier(kernel="precomputed").fit(matrices(TRAIN), Y[TRAIN])
+    with pytest.raises(kp.DataError, match="7 matrices were given, but fit had 8"):
+        model.predict(matrices(NEW)[:7])
+    with pytest.raises(kp.DataError, match=r"shape \(40, 79\)"):
+        model.predict(matrices(NEW, TRAIN[:-1]))
+    with pytest.raises(kp.DataError, match="NaN"):
+        model.predict([np.full((4, 80), np.nan)] * 8)
+    named = kp.GMKLClassifier(kernel="precomputed").fit(
+        dict(zip("abcdefgh", matrices(TRAIN))), Y[TRAIN]
+    )
+    with pytest.raises(kp.DataError, match="no matrix 'h'"):
+        named.predict(dict(zip("abcdefg", matrices(NEW))))
+
+
+def test_nystrom_is_opt_in_and_says_what_it_leaves_out():
+    exact = kp.GMKLClassifier(base_kernel="laplace").fit(X, Y)
+    rough = kp.GMKLClassifier(base_kernel="laplace", nystrom=40).fit(X, Y)
+    assert not hasattr(exact, "trace_left_out_")
+    assert rough.trace_left_out_.shape == (8,)
+    assert 0 < rough.trace_left_out_.max() < 0.1
+    assert rough.objective_ == pytest.approx(exact.objective_, rel=0.05)
+    assert np.mean(rough.predict(X) == exact.predict(X)) > 0.95
+
+
+# -- paths over p ---------------------------------------------------------------------------------
+
+
+def _square_loss(kernels, y, ridge, factor, p):
+    """Eq. (7) of the lp-KTA paper, minimised over the weights by SciPy."""
+    n = len(y)
+
+    def value(log_weights):
+        weights = np.exp(log_weights)
+        Q = sum(w * K for w, K in zip(weights, kernels)) + ridge * np.eye(n)
+        a = np.linalg.solve(Q, y)
+        gradient = factor * p * weights ** (p - 1) - 0.5 * np.array([a @ K @ a for K in kernels])
+        return 0.5 * y @ a + factor * np.sum(weights**p), gradient * weights
+
+    found = minimize(
+        value, np.full(len(kernels), -2.0), jac=True, method="L-BFGS-B",
+        bounds=[(-40, 10)] * len(kernels), options={"maxiter": 2000, "ftol": 1e-15, "gtol": 1e-10},
+    )  # fmt: skip
+    return np.exp(found.x), found.fun
+
+
+def test_square_loss_path_against_scipy():
+    y = np.where(Y == 1, 1.0, -1.0)[TRAIN]
+    y = y - y.mean()
+    kernels = [centred(K) for K in matrices(TRAIN)[:5]]
+    kernels = [K * len(K) / np.trace(K) for K in kernels]
+    model = kp.GMKLRegressor.preset(
+        "square_loss_lp_mkl", kernel="precomputed", C=2.0, tol=1e-8, exponents=[1.8, 1.3, 1.1],
+        regularizer=kp.Lp(2.0, strength=0.6),
+    )  # fmt: skip
+    model.fit(kernels, y)
+    scaled = y / y.std()
+    for point, p in zip(model.path_, (1.8, 1.3, 1.1)):
+        weights, value = _square_loss(kernels, scaled, 0.5, 0.3, p)
+        assert point.value == pytest.approx(value, rel=1e-6)
+        np.testing.assert_allclose(point.weights, weights, atol=2e-3)
+
+
+def critical_factor(u, v, y, ridge, p):
+    """Factor of the norm at which the weight of u vanishes at p; Theorem 4 of the lp-KTA paper."""
+    share = (u @ y) / ((u @ v) * (v @ y))
+    weight = ridge * share / (1.0 - share)
+    return 0.5 * ((v @ y) / (ridge + weight)) ** 2 / (p * weight ** (p - 1.0))
+
+
+def test_square_loss_is_not_monotone_in_p():
+    """Theorem 4: a weight that is zero at one p only, and grows again."""
+    rng = np.random.default_rng(1)
+    y, v, u = unit(rng.normal(size=(3, 60)))
+    v, y = unit(y + v), y * np.sqrt(60.0)
+    u = unit(0.8 * v + 0.2 * u)
+    assert (u @ v) * (v @ y) > u @ y > 0  # the condition of the theorem
+    factor = critical_factor(u, v, y, ridge=0.5, p=1.5)
+    model = kp.GMKLRegressor(
+        kernel="precomputed", standardize=False, loss="least_squares", C=2.0, tol=1e-9,
+        regularizer=kp.Lp(2.0, strength=2.0 * factor), exponents=[2.0, 1.75, 1.5, 1.3, 1.1],
+        max_iter=20000,
+    )  # fmt: skip
+    grams = [np.outer(u, u), np.outer(v, v)]
+    W = model.fit(grams, y).path_.weights.toarray()[:, 0]
+    assert W[2] < 1e-3 * W.max()
+    assert min(W[0], W[-1]) > 0.05 * W.max()
+    expected, _ = _square_loss(grams, y, 0.5, factor, 1.1)
+    assert W[-1] == pytest.approx(expected[0], rel=0.01)
+    assert model.path_.gaps.max() < 1e-8
+
+
+def unit(x):
+    x = x - x.mean(axis=-1, keepdims=True)
+    return x / np.linalg.norm(x, axis=-1, keepdims=True)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "words"),
+    [
+        ({"exponents": 5, "strengths": 5}, ValueError, "leave out one"),
+        ({"exponents": [2.0, 0.5]}, ValueError, "numbers of at least 1"),
+        ({"exponents": 1}, ValueError, "at least 2 points"),
+        ({"exponents": 3, "regularizer": kp.ElasticNet()}, TypeError, "exponent p"),
+        ({"exponents": 3, "weights": "uniform"}, ValueError, "one point"),
+        ({"weights": "uniforn"}, ValueError, "did you mean 'uniform'"),
+        ({"weights": [1.0, 2.0]}, kp.DataError, "8 numbers"),
+        ({"weights": -np.ones(8)}, kp.DataError, "not negative"),
+        ({"weights": "uniform", "kernel": "product"}, TypeError, "a sum of kernels"),
+        ({"nystrom": 5, "kernel": "product"}, ValueError, "leave it out"),
+        ({"nystrom": 0}, ValueError, "nystrom must be None or a number of rows"),
+        ({"kernel": "precomputd"}, ValueError, "did you mean 'precomputed'"),
+        ({"loss": "hinged"}, ValueError, "did you mean 'hinge'"),
+        ({"loss": "epsilon_insensitive"}, ValueError, "loss must be one of"),
+    ],
+)
+def test_bad_settings(options, error, words):
+    with pytest.raises(error, match=words):
+        kp.GMKLClassifier(**options).fit(X, Y)
+
+
+def test_a_regularizer_without_a_strength():
+    class Own:
+        def value(self, d):
+            return float(np.sum(d))
+
+        def gradient(self, d):
+            return np.ones(len(d))
+
+        def hess_diag(self, d):
+            return np.zeros(len(d))
+
+    with pytest.raises(TypeError, match="with_strength"):
+        kp.GMKLClassifier(regularizer=Own(), strengths=4).fit(X, Y)
+
+
+def test_points_that_were_not_reached_are_counted():
+    model = kp.GMKLClassifier(strengths=5, solver="spg", max_iter=2, tol=1e-6)
+    with pytest.warns(ConvergenceWarning, match="of 5 points|ended by iteration limit"):
+        model.fit(X, Y)
