@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from kernelpath.feasible_sets import FeasibleSet, NonNegative
 from kernelpath.fits.losses import DualProblem
-from kernelpath.fits.svm import DualSolution, solve_dual
+from kernelpath.fits.svm import DualSolution, solve_dual, solve_systems
 from kernelpath.grams.base import Gram
 from kernelpath.weight_norms import NoRegularizer, Regularizer
 from kernelpath.weighted.base import WeightedKernel
@@ -124,19 +124,36 @@ class Evaluator:
         problem = self.problem
         if K is None:
             K = problem.gram(weights)
-        starts = self._starts if self._warm and self._starts else [None] * len(problem.duals)
-        solutions = tuple(
-            solve_dual(K, dual, tol=tol, start=start) for dual, start in zip(problem.duals, starts)
-        )
+        solutions = self.machines(K, problem.duals, tol)
+        return Evaluation(weights, solutions, problem.regularizer.value(weights))
+
+    def machines(
+        self, K: NDArray[np.float64] | Gram, duals: Sequence[DualProblem], tol: float
+    ) -> tuple[DualSolution, ...]:
+        """Solve the machines of all outputs for one kernel matrix, from the last ones."""
+        starts = self._starts if self._warm and self._starts else [None] * len(duals)
+        if isinstance(K, np.ndarray) and share_a_system(duals):
+            solutions = solve_systems(K, duals)
+        else:
+            solutions = tuple(
+                solve_dual(K, dual, tol=tol, start=start) for dual, start in zip(duals, starts)
+            )
         self._starts = [one.u for one in solutions]
         self.n_svm += len(solutions)
         self.n_steps += sum(one.n_steps for one in solutions)
-        return Evaluation(weights, solutions, problem.regularizer.value(weights))
+        return solutions
 
     def gradient(self, at: Evaluation) -> NDArray[np.float64]:
         """Derivative of the objective in every weight, Eq. (4)."""
         quad = self.problem.kernel.grad_quad(at.weights, at.U)
         return self.problem.regularizer.gradient(at.weights) - 0.5 * quad
+
+
+def share_a_system(duals: Sequence[DualProblem]) -> bool:
+    """Whether several outputs lead to linear equations with the same matrix."""
+    return len(duals) > 1 and all(
+        dual.is_linear_system and dual.ridge == duals[0].ridge for dual in duals
+    )
 
 
 # -- what a point proves ---------------------------------------------------------------------------

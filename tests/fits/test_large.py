@@ -9,9 +9,9 @@ from fits.test_svm import CLASSIFICATION, LOSSES
 from kernelpath.fits import decomposition
 from kernelpath.fits._smo import smo
 from kernelpath.fits.decomposition import slopes
-from kernelpath.fits.losses import EpsilonInsensitive, Hinge, HuberHinge
+from kernelpath.fits.losses import EpsilonInsensitive, Hinge, HuberHinge, LeastSquares
 from kernelpath.fits.primal import solve_smooth
-from kernelpath.fits.svm import solve_dual, solve_null
+from kernelpath.fits.svm import solve_dual, solve_null, solve_systems
 from kernelpath.grams import cached_rows
 from kernelpath.grams.base import Gram, block
 from kernelpath.grams.cached_rows import CachedRows
@@ -189,3 +189,16 @@ def test_free_rows_are_solved_together(loss):
     assert (found.u >= problem.low).all()
     assert (found.u <= problem.high).all()
     assert found.dual >= problem.value(u, K @ u) - 1e-6 * abs(found.dual)
+
+
+def test_several_targets_share_a_decomposition():
+    rng = np.random.default_rng(5)
+    F, Y = rng.normal(size=(10, 60)), rng.normal(size=(60, 4))
+    problems = [LeastSquares(2.0).dual(y) for y in Y.T]
+    together = solve_systems(F.T @ F, problems)
+    for one, problem in zip(together, problems):
+        alone = solve_dual(F.T @ F, problem)
+        np.testing.assert_allclose(one.u, alone.u, atol=1e-10)
+        assert one.gap < 1e-10
+        system = F.T @ F @ one.u + 0.5 * one.u + one.bias
+        np.testing.assert_allclose(system, problem.linear, atol=1e-9)

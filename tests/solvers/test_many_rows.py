@@ -11,11 +11,13 @@ from kernelpath.feasible_sets import NonNegative, Simplex
 from kernelpath.fits.losses import EpsilonInsensitive, Hinge, HuberHinge, LeastSquares, SquaredHinge
 from kernelpath.grams.base import Gram
 from kernelpath.grams.low_rank import LowRank
+from kernelpath.kernels import RBF
 from kernelpath.problem import Evaluator, Problem, lower_bound
 from kernelpath.solvers import curvature
 from kernelpath.solvers.bounds import DualBound
 from kernelpath.solvers.choice import SOLVERS, choose_solver, solve
 from kernelpath.weight_norms import L1, ElasticNet, Lp, NoRegularizer
+from kernelpath.weighted.parts import SumOfParts, one_per_column
 from kernelpath.weighted.products import ARDPolynomial, ProductRBF
 from kernelpath.weighted.stacks import Concatenated, FactorKernels
 
@@ -168,3 +170,21 @@ def test_factors_of_several_families_are_put_together():
     assert both.large_gram(np.zeros(M)).trace() == 0.0
     wide = FactorKernels.of([RNG.normal(size=(N, 70))])
     assert isinstance(wide.large_gram(np.ones(1)), np.ndarray)  # no fewer numbers than the matrix
+
+
+def test_several_least_squares_targets(monkeypatch):
+    """Newton steps with one decomposition for all targets are those with one for each."""
+    from kernelpath import problem as module
+    from kernelpath.solvers import newton as steps
+
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 5))
+    kernel = SumOfParts(X, one_per_column(X, RBF()))
+    Y = np.column_stack([np.sin(X[:, j]) + 0.2 * rng.normal(size=60) for j in (0, 0, 3)])
+    problem = Problem(kernel, tuple(LeastSquares(2.0).dual(y) for y in Y.T), L1(1.0))
+    together = steps.newton(problem, tol=1e-8)
+    for one in (module, steps):
+        monkeypatch.setattr(one, "share_a_system", lambda duals: False)
+    alone = steps.newton(problem, tol=1e-8)
+    np.testing.assert_allclose(together.weights, alone.weights, atol=1e-8)
+    assert (together.n_svm, together.n_iter) == (alone.n_svm, alone.n_iter)

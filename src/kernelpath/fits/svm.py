@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -85,14 +86,27 @@ def solve_dual(
     if not isinstance(K, np.ndarray):
         return _solve_gram(K, problem, tol, u, max_steps)
     if problem.is_linear_system:
-        u, bias = solve_array(K, problem)
-        return _solution(problem, u, K @ u, bias, 0)
+        (solution,) = solve_systems(K, (problem,))
+        return solution
     gradient = (K @ u if u.any() else 0.0) + problem.ridge * u - problem.linear
     n_steps, rising, falling = solve_pairs_and_free(
         np.ascontiguousarray(K), problem, tol, int(max_steps), u, gradient
     )
     Ku = gradient - problem.ridge * u + problem.linear
     return _solution(problem, u, Ku, _bias(rising, falling), n_steps)
+
+
+def solve_systems(
+    K: NDArray[np.float64], problems: Sequence[DualProblem]
+) -> tuple[DualSolution, ...]:
+    """Least squares for several targets of one matrix: one decomposition serves them all."""
+    targets = np.column_stack([problem.linear for problem in problems])
+    U, biases = solve_array(K, problems[0].ridge, targets)
+    KU = K @ U
+    return tuple(
+        _solution(problem, u, Ku, float(bias), 0)
+        for problem, u, Ku, bias in zip(problems, U.T, KU.T, biases)
+    )
 
 
 def solve_null(problem: DualProblem) -> DualSolution:

@@ -13,14 +13,22 @@ MAX_STEPS = 10_000  # conjugate gradients
 ROUNDING = 1e-13  # of the target: a smaller residual is none
 
 
-def solve_array(K: NDArray[np.float64], problem: DualProblem) -> tuple[NDArray[np.float64], float]:
-    """``(K + ridge) u + bias = linear`` and ``sum(u) = 0``, by one Cholesky decomposition."""
-    n = len(problem.linear)
-    factor = linalg.cho_factor(K + problem.ridge * np.eye(n), lower=True)
-    both = linalg.cho_solve(factor, np.column_stack([problem.linear, np.ones(n)]))
-    bias = float(both[:, 0].sum() / both[:, 1].sum())
-    u = both[:, 0] - bias * both[:, 1]
-    return u - u.mean(), bias
+def solve_array(
+    K: NDArray[np.float64], ridge: float, targets: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """``(K + ridge) u + bias = target`` and ``sum(u) = 0``, by one Cholesky decomposition.
+
+    Targets and solutions are columns; there is a bias for each of them.
+    """
+    M = K.copy()
+    M.flat[:: len(K) + 1] += ridge
+    factor = linalg.cho_factor(M, lower=True, overwrite_a=True, check_finite=False)
+    right = np.column_stack([targets, np.ones(len(K))])
+    both = linalg.cho_solve(factor, right, overwrite_b=True, check_finite=False)
+    ones = both[:, -1:]
+    biases = both[:, :-1].sum(axis=0) / ones.sum()
+    U = both[:, :-1] - ones * biases
+    return U - U.mean(axis=0), biases
 
 
 def solve_gram(

@@ -26,9 +26,9 @@ from numpy.typing import NDArray
 
 from kernelpath.feasible_sets import Box, CappedSimplex, FeasibleSet, NonNegative, Simplex
 from kernelpath.fits.losses import DualProblem
-from kernelpath.fits.svm import DualSolution, solve_dual
+from kernelpath.fits.svm import DualSolution
 from kernelpath.grams.base import Gram
-from kernelpath.problem import Evaluation, Evaluator, Problem
+from kernelpath.problem import Evaluation, Evaluator, Problem, share_a_system
 from kernelpath.solvers._model_loops import minimize_model
 from kernelpath.solvers.curvature import curvature_root
 from kernelpath.solvers.state import (
@@ -168,11 +168,7 @@ class _RoundedOff(Evaluator):
         """Evaluate; values are those of the rounded problem, upper bounds those of the true one."""
         if K is None:
             K = self.problem.gram(weights)
-        starts = self._starts if self._warm and self._starts else [None] * len(self.duals)
-        found = [solve_dual(K, dual, tol=tol, start=u) for dual, u in zip(self.duals, starts)]
-        self._starts = [one.u for one in found]
-        self.n_svm += len(found)
-        self.n_steps += sum(one.n_steps for one in found)
+        found = self.machines(K, self.duals, tol)
         true = tuple(map(_true_bound, found, self.duals, self.problem.duals))
         noise = sum(max(one.primal - one.dual, 0.0) for one in found)
         return _Point(weights, true, self.problem.regularizer.value(weights), noise)
@@ -241,6 +237,11 @@ def _root_of_hessian(
 ) -> NDArray[np.float64]:
     """A matrix ``Z`` with ``Z' Z`` the Hessian on the active weights."""
     kernel = cast(SumKernel, evaluate.problem.kernel)
+    if isinstance(K, np.ndarray) and share_a_system(evaluate.duals):
+        every = np.arange(len(K))
+        images = np.column_stack([kernel.times(active, one.u) for one in at.solutions])
+        Z = curvature_root(K, every, evaluate.duals[0].ridge, images)
+        return Z.reshape(len(K), -1, len(active)).swapaxes(0, 1).reshape(-1, len(active))
     roots = []
     for dual, one in zip(evaluate.duals, at.solutions):
         inside = (one.u > dual.low) & (one.u < dual.high)

@@ -69,3 +69,21 @@ def map_rows(x, points, triangle, code, gamma, degree, coef0, out):
             for q in range(s):
                 value -= triangle[s, q] * out[q, t]
             out[s, t] = value / triangle[s, s]
+
+
+@njit(cache=True, nogil=True)
+def packed_times(packed, parts, u, out):
+    """Add ``K_k u`` of some matrices to the rows of ``out``; each is a lower triangle by rows."""
+    n = len(u)
+    for row in range(len(parts)):
+        triangle = packed[parts[row]]
+        own = out[row]
+        place = 0
+        for i in range(n):
+            total = 0.0
+            for j in range(i):
+                value = triangle[place + j]
+                total += value * u[j]
+                own[j] += value * u[i]
+            own[i] += total + triangle[place + i] * u[i]
+            place += i + 1

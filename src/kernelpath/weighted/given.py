@@ -49,15 +49,17 @@ class GivenKernels(SumBase):
         self._means = np.zeros((self.n_kernels, self.n_rows))
         self._scale = np.ones(self.n_kernels)
         self.constant = np.zeros(self.n_kernels, dtype=bool)
-        kept = [self._normalised(k, K, standardize) for k, K in enumerate(matrices)]
+        # One at a time: most are kept as factors, and copies of all would double the memory.
+        kept = (self._normalised(k, K, standardize) for k, K in enumerate(matrices))
         self._engine = factored(kept)
 
     def _normalised(self, k: int, K: NDArray[np.float64], standardize: bool) -> NDArray:
         """A matrix as it enters the sum."""
-        size = float(np.abs(K).max(initial=0.0))
+        size, K = float(np.abs(K).max(initial=0.0)), K.copy()
         if standardize:
             means = K.mean(axis=0)
-            K = K - means - means[:, None] + means.mean()
+            K -= means - 0.5 * means.mean()
+            K -= (means - 0.5 * means.mean())[:, None]
             self._means[k] = means
         trace = float(K.trace())
         if trace <= NOTHING * size * len(K):
@@ -69,7 +71,8 @@ class GivenKernels(SumBase):
             return np.zeros_like(K)
         if standardize:
             self._scale[k] = len(K) / trace
-        return K * self._scale[k]
+        K *= self._scale[k]
+        return K
 
     @property
     def nbytes(self) -> int:

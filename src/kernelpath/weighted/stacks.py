@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg.lapack import dpstrf
 
 from kernelpath.errors import DataError
 from kernelpath.grams.base import Gram
 from kernelpath.grams.low_rank import LowRank
+from kernelpath.weighted._factor_loops import packed_times
 from kernelpath.weighted.base import SumBase, as_columns
 
 SYMMETRY = 1e-8  # largest difference of a matrix from its transpose, relative to its size
@@ -71,13 +73,9 @@ class PackedKernels(SumBase):
 
     def times(self, parts: NDArray[np.intp], u: NDArray[np.float64]) -> NDArray[np.float64]:
         """``K_k u`` of some matrices, as columns."""
-        product = np.empty((self.n_rows, len(parts)))
-        K = np.empty((self.n_rows, self.n_rows))
-        for column, k in enumerate(parts):
-            K[self._rows, self._columns] = self._packed[k]
-            K[self._columns, self._rows] = self._packed[k]
-            product[:, column] = K @ u
-        return product
+        product = np.zeros((len(parts), self.n_rows))
+        packed_times(self._packed, np.asarray(parts, dtype=np.intp), u, product)
+        return product.T
 
     def restrict(self, parts: NDArray[np.intp]) -> PackedKernels:
         """Some of the matrices."""
@@ -273,7 +271,7 @@ def check_grams(grams: Any) -> list[NDArray[np.float64]]:
     return checked
 
 
-def factored(grams: Sequence[NDArray[np.float64]], tol: float = RANK_TOL) -> Concatenated:
+def factored(grams: Iterable[NDArray[np.float64]], tol: float = RANK_TOL) -> Concatenated:
     """Matrices of low rank as factors, the others packed.
 
     Refuses matrices that are not positive semidefinite.
@@ -305,6 +303,30 @@ def factor_of(gram: NDArray, tol: float = RANK_TOL, name: str = "A kernel matrix
     >>> factor_of(np.outer(x, x)).shape
     (3, 1)
     """
+    factor = _pivoted(gram, tol)
+    return _spectral(gram, tol, name) if factor is None else factor
+
+
+def _pivoted(gram: NDArray, tol: float) -> NDArray | None:
+    """Factor by pivoted Cholesky, or None where what it leaves out is not small."""
+    n, trace = len(gram), float(np.trace(gram))
+    if n == 0 or trace <= 0.0:
+        return None
+    least = tol * trace / n  # of the diagonal that is left out
+    lower, pivots, rank, info = dpstrf(gram, tol=least, lower=1)
+    if info < 0:
+        return None
+    factor = np.zeros((n, rank))
+    factor[pivots - 1] = np.tril(lower[:, :rank])
+    # A remainder that is positive semidefinite is as small as its diagonal.
+    probe = np.random.default_rng(0).normal(size=n)
+    rest = gram @ probe - factor @ (factor.T @ probe)
+    room = n * least + 1e-12 * trace
+    return factor if np.linalg.norm(rest) <= room * np.linalg.norm(probe) else None
+
+
+def _spectral(gram: NDArray, tol: float, name: str) -> NDArray:
+    """Factor by eigenvectors, which says what is wrong with a matrix that has none."""
     values, vectors = np.linalg.eigh(gram)
     largest = max(values[-1], 0.0) if len(values) else 0.0
     if len(values) and values[0] < -NEGATIVE * max(largest, np.abs(gram).max()):
