@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from kernelpath.feasible_sets import Box, CappedSimplex, NonNegative, Simplex
-from kernelpath.fits.losses import LeastSquares, SquaredHinge
+from kernelpath.fits.losses import Hinge, LeastSquares, SquaredHinge
 from kernelpath.problem import Problem
 from kernelpath.solvers.choice import SOLVERS, choose_solver, solve
 from kernelpath.solvers.newton import newton
@@ -100,3 +100,18 @@ def test_what_is_refused():
         solve(problem_of(COSTS["l1"], FEW), "sgp")
     with pytest.raises(MissingCapability, match="a cost of each weight by itself"):
         working_set(problem_of((MixedNorm(np.arange(10) % 2), NonNegative()), FEW))
+
+
+def test_nothing_is_better_than_a_poor_optimum():
+    """A product with a high price: every optimum with weights costs more than the empty model."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 3))
+    y = np.where(X[:, 0] * X[:, 1] > 0, 1.0, -1.0)
+    problem = Problem(ProductRBF(X), (Hinge(1.0).dual(y),), L1(1e4))
+    start = np.full(3, 5.0)
+    poor = SOLVERS["spg"](problem, start, max_iter=1)
+    found = solve(problem, "auto", start, max_iter=1)
+    assert poor.objective > 2 * min((y > 0).sum(), (y < 0).sum())
+    assert not found.weights.any()
+    assert found.status == "converged"
+    assert found.objective == pytest.approx(2 * min((y > 0).sum(), (y < 0).sum()))

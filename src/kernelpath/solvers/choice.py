@@ -12,11 +12,11 @@ import numpy as np
 from kernelpath.errors import not_one_of
 from kernelpath.feasible_sets import NonNegative
 from kernelpath.fits.svm import solve_null
-from kernelpath.problem import Evaluation, Problem, lower_bound, relative
+from kernelpath.problem import Evaluation, Problem, lower_bound, relative, stationarity
 from kernelpath.solvers.alternation import alternate
 from kernelpath.solvers.newton import newton
 from kernelpath.solvers.spg import pgd, spg
-from kernelpath.solvers.state import CONVERGED, Solution
+from kernelpath.solvers.state import CONVERGED, STALLED, Solution
 from kernelpath.solvers.working_set import is_separable, working_set
 from kernelpath.weight_norms import MixedNorm
 
@@ -72,7 +72,7 @@ def solve(problem: Problem, solver: str = "auto", start: Any = None, **options: 
         duals = tuple(one.u for one in found.at.solutions)
         more = SOLVERS[other](problem, found.weights, **(options | {"duals": duals}))
         found = _together(found, more, options.get("tol", 1e-3))
-    return found
+    return _or_nothing(problem, found, options.get("tol", 1e-3))
 
 
 def _fallbacks(problem: Problem, name: str) -> list[str]:
@@ -115,6 +115,22 @@ def _together(found: Solution, more: Solution, tol: float) -> Solution:
         status=CONVERGED if reached else more.status,
         history=[*found.history, *more.history],
     )
+
+
+def _or_nothing(problem: Problem, found: Solution, tol: float) -> Solution:
+    """The model without any kernel, where a problem with several optima led to a worse one."""
+    if problem.is_convex or not isinstance(problem.feasible, NonNegative):
+        return found
+    nothing = np.zeros(problem.kernel.n_kernels)
+    solutions = tuple(solve_null(dual) for dual in problem.duals)
+    at = Evaluation(nothing, solutions, problem.regularizer.value(nothing))
+    if at.upper >= found.objective:
+        return found
+    quad = problem.kernel.grad_quad(nothing, at.U)
+    gradient = problem.regularizer.gradient(nothing) - 0.5 * quad
+    residual = stationarity(problem, nothing, gradient, at.value)
+    status = CONVERGED if residual <= tol else STALLED
+    return replace(found, at=at, residual=residual, status=status)
 
 
 def empty_model(problem: Problem, tol: float) -> Solution | None:
