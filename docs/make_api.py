@@ -15,7 +15,8 @@ GROUPS = {
     ),
     "Selectors": ("LpKTASelector", "GMKLClassifier", "GMKLRegressor"),
     "Costs and sets of weights": (
-        "L1", "Lp", "ElasticNet", "MixedNorm", "NonNegative", "Simplex", "CappedSimplex", "Box",
+        "L1", "Lp", "ElasticNet", "MixedNorm", "NoRegularizer", "NonNegative", "Simplex",
+        "CappedSimplex", "Box",
         "LpBall",
     ),
     "The path": ("FeaturePath", "PathPoint", "PathEvent", "load_path"),

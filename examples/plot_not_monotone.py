@@ -67,8 +67,8 @@ model = kp.GMKLClassifier.preset(
 
 path = model.path_
 weights = path.weights.toarray()
-lowest = path.parameters[weights[:, 0].argmin()]
-print(f"the weight of {names[first]} is smallest at p = {lowest:.2f}: {weights[:, 0].min():.1e}")
+at_zero = weights[np.isclose(path.parameters, P_ZERO), 0].item()
+print(f"the weight of {names[first]} at p = {P_ZERO}: {at_zero:.1e}")
 print(f"at p = 2 it is {weights[0, 0]:.2f}, at p = 1.1 {weights[-1, 0]:.2f}")
 print(f"certified gap at every point below {path.gaps.max():.0e}")
 

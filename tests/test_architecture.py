@@ -55,7 +55,7 @@ ALLOWED = {
         "path", "alignment", "solvers", "fits", "weight_norms", "problem",
     },
     "weighting": set(),
-    "rankings": {"errors", "path", "weighting"},
+    "rankings": {"errors", "kernels", "path", "weighting"},
     "scoring": {"errors", "path"},
     "predictors": FOUNDATION | {"combine", "rankings", "weighting"},
     "evaluation": FOUNDATION | {"path", "rankings", "scoring", "predictors"},

@@ -180,7 +180,7 @@ def test_copies_starts_and_weights_of_rows():
 
 
 def test_a_limit_is_said_with_the_gap():
-    with pytest.warns(ConvergenceWarning, match="iteration limit with a certified gap of"):
+    with pytest.warns(ConvergenceWarning, match=r"iteration limit\) with a certified gap of"):
         kp.GMKLClassifier(solver="spg", tol=1e-9, max_iter=2).fit(X, Y)
     with pytest.warns(ConvergenceWarning, match="stationarity residual"):
         kp.GMKLClassifier("product", tol=1e-12, max_iter=2).fit(X, Y)

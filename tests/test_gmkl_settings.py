@@ -308,6 +308,18 @@ def unit(x):
         ({"nystrom": 5, "kernel": "product"}, ValueError, "leave it out"),
         ({"nystrom": 0}, ValueError, "nystrom must be None or a number of rows"),
         ({"kernel": "precomputd"}, ValueError, "did you mean 'precomputed'"),
+        ({"max_iter": 0}, ValueError, "max_iter must be at least 1"),
+        ({"n_init": 2.5}, ValueError, "n_init must be at least 1"),
+        ({"regularizer": kp.L1}, TypeError, r"such as kp.L1\(1.0\), got the class"),
+        ({"regularizer": "l1"}, TypeError, r"such as kp.L1\(1.0\)"),
+        ({"feasible": "simplex"}, TypeError, r"such as kp.Simplex\(1.0\)"),
+        ({"loss": 3}, TypeError, "such as 'least_squares'"),
+        ({"regularizer": kp.NoRegularizer()}, ValueError, "needs a bounded feasible set"),
+        (
+            {"base_kernel": "bandwidth"},
+            ValueError,
+            "base_kernel must be.*did you mean 'bandwidths'",
+        ),
         ({"loss": "hinged"}, ValueError, "did you mean 'hinge'"),
         ({"loss": "epsilon_insensitive"}, ValueError, "loss must be one of"),
     ],
@@ -334,5 +346,35 @@ def test_a_regularizer_without_a_strength():
 
 def test_points_that_were_not_reached_are_counted():
     model = kp.GMKLClassifier(strengths=5, solver="spg", max_iter=2, tol=1e-6)
-    with pytest.warns(ConvergenceWarning, match="of 5 points|ended by iteration limit"):
+    with pytest.warns(ConvergenceWarning, match="of 5 points|iteration limit"):
         model.fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    "selector",
+    [kp.GMKLClassifier(strengths=6), kp.GMKLClassifier("product", strengths=4, tol=1e-2)],
+    ids=["sum", "product"],
+)
+def test_cross_validation_and_summary_with_the_data(selector):
+    """The kernel of a feature is not the kernel that combines them."""
+    model = kp.PathCV(selector, cv=2).fit(X, Y)
+    assert model.scores_.mean.max() > 0.6
+    summary = model.summary()
+    assert summary["views"]
+    assert "how far the objective is from the optimum" in kp.render_html(summary)
+    assert selector.fit(X, Y).path_.summary(X, Y)["redundancy"]
+
+
+def test_nothing_stays_of_an_earlier_fit():
+    model = kp.GMKLClassifier(strengths=3, nystrom=5).fit(X, Y)
+    assert hasattr(model, "path_")
+    model.set_params(strengths=None, nystrom=None).fit(X, Y)
+    assert not hasattr(model, "path_")
+    assert not hasattr(model, "trace_left_out_")
+
+
+def test_weights_of_rows_that_a_loss_does_not_take():
+    for weight in (np.full(len(Y), 10.0), np.arange(1.0, len(Y) + 1)):
+        with pytest.raises(ValueError, match="takes no sample weights"):
+            kp.GMKLClassifier(loss="least_squares").fit(X, Y, sample_weight=weight)
+    kp.GMKLClassifier(loss="least_squares").fit(X, Y, sample_weight=np.ones(len(Y)))

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from kernelpath.report.views_display import ViewsDisplay
     from kernelpath.scoring import PathScores
     from kernelpath.stability import Stability
-    from kernelpath.weight_norms import L1, ElasticNet, Lp, MixedNorm
+    from kernelpath.weight_norms import L1, ElasticNet, Lp, MixedNorm, NoRegularizer
 
 # Public name -> module that defines it.  Importing the package loads none of them.
 _HOME = {
@@ -60,6 +60,7 @@ _HOME = {
     "Lp": "kernelpath.weight_norms",
     "ElasticNet": "kernelpath.weight_norms",
     "MixedNorm": "kernelpath.weight_norms",
+    "NoRegularizer": "kernelpath.weight_norms",
     "NonNegative": "kernelpath.feasible_sets",
     "Simplex": "kernelpath.feasible_sets",
     "CappedSimplex": "kernelpath.feasible_sets",
@@ -125,6 +126,7 @@ __all__ = [
     "LpKTASelector",
     "MixedNorm",
     "NestedScore",
+    "NoRegularizer",
     "NonNegative",
     "OperatingPoint",
     "PathCV",

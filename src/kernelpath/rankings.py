@@ -22,6 +22,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 from kernelpath.errors import DataError
+from kernelpath.kernels import feature_kernel_settings
 from kernelpath.path import FeaturePath
 from kernelpath.weighting import weight_argument
 
@@ -189,8 +190,7 @@ def trace(
             f"{n_columns} columns; a pipeline must keep them."
         )
     # In a pipeline the widths are those of transformed columns.
-    names = ("kernel", "bandwidth", "gamma") if last is fitted else ()
-    kernel = {name: getattr(last, name) for name in names if hasattr(last, name)}
+    kernel = feature_kernel_settings(vars(last)) if last is fitted else {}
     return Traced(n_columns, path=path, kernel=kernel)
 
 

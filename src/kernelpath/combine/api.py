@@ -13,7 +13,7 @@ from kernelpath.combine.columns import take_columns
 from kernelpath.encoding import TableEncoder
 from kernelpath.errors import DataError
 from kernelpath.inputs import ColumnTable, as_column_table, bytes_of
-from kernelpath.kernels.feature import KERNELS, FeatureKernel
+from kernelpath.kernels.feature import KERNELS, FeatureKernel, feature_kernel_settings
 from kernelpath.path import FeaturePath
 
 
@@ -135,7 +135,7 @@ def _check_names(table: str, names: Any, expected: Any) -> None:
 
 def _as_traced(path: FeaturePath, given: dict[str, Any]) -> dict[str, Any]:
     """Settings of the kernels: those given, else those that the path was computed with."""
-    traced = path.provenance.get("parameters", {})
+    traced = feature_kernel_settings(path.provenance.get("parameters", {}))
     found = {}
     for name, value in given.items():
         known = traced.get(name) if value is None else value

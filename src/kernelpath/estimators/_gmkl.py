@@ -16,6 +16,7 @@ from kernelpath.errors import DataError, not_one_of
 from kernelpath.estimators import _gmkl_regularizers as regularizing
 from kernelpath.estimators._base import PathSelector, report_constant
 from kernelpath.estimators._gmkl_kernels import BoundKernel
+from kernelpath.estimators._gmkl_parts import check_parts
 from kernelpath.estimators._gmkl_presets import PRESETS
 from kernelpath.estimators._gmkl_tables import Reader, reader_for
 from kernelpath.feasible_sets import NonNegative
@@ -25,7 +26,7 @@ from kernelpath.problem import Problem
 from kernelpath.progress import begin, progress_bar, working
 from kernelpath.solvers.choice import solve
 from kernelpath.solvers.fixed import machine_at, weights_by_rule
-from kernelpath.solvers.state import CONVERGED, Solution
+from kernelpath.solvers.state import CONVERGED, STALLED, Solution
 from kernelpath.targets import as_vector, check_sample_weight
 from kernelpath.tracers.strengths import feature_weights, path_of, trace
 from kernelpath.weight_norms import L1
@@ -79,13 +80,15 @@ class GMKLBase(PathSelector):
         self
         """
         self._check_settings()
+        self._forget()
         if y is None:
             raise ValueError(
                 f"This {type(self).__name__} estimator requires y to be passed, but the target y "
                 "is None."
             )
         self._reader: Reader = reader_for(self.kernel)
-        table = self._reader.read(self, X)
+        with working("kernel matrices"):
+            table = self._reader.read(self, X)
         y = as_vector(y if getattr(y, "ndim", 0) == 1 else column_or_1d(y, warn=True))
         if len(y) != table.shape[0]:
             raise DataError(f"X has {table.shape[0]} rows, but y has {len(y)} values.")
@@ -106,7 +109,7 @@ class GMKLBase(PathSelector):
 
     def _learn(self, problem: Problem, table: ColumnTable, y: NDArray) -> None:
         if not (isinstance(self.weights, str) and self.weights == "learn"):
-            begin("machine")
+            begin("weights by a rule")
             weights = weights_by_rule(problem, self.weights)
             self._keep(machine_at(problem, weights, self.tol))
         elif self.strengths is None and self.exponents is None:
@@ -207,10 +210,17 @@ class GMKLBase(PathSelector):
         state = f"a stationarity residual of {solution.residual:.1e}"
         if solution.gap is not None:
             state = f"a certified gap of {solution.gap:.1e}"
+        way = "raise tol, or try another solver" if solution.status == STALLED else "raise max_iter"
         return (
-            f"The solver ended by {solution.status} with {state} where tol={self.tol:g} was "
-            "asked for; raise max_iter or tol."
+            f"The solver stopped ({solution.status}) with {state} where tol={self.tol:g} was "
+            f"asked for; {way}."
         )
+
+    def _forget(self) -> None:
+        """Take away what an earlier fit with other settings left."""
+        for name in ("path_", "trace_left_out_"):
+            if hasattr(self, name):
+                delattr(self, name)
 
     def _options(self) -> dict[str, Any]:
         options: dict[str, Any] = {"tol": self.tol}
@@ -223,8 +233,12 @@ class GMKLBase(PathSelector):
                 continue
             if not isinstance(value, numbers.Real) or not 0 < float(value) < np.inf:
                 raise ValueError(f"{name} must be a positive number, got {value!r}")
-        if self.n_init < 1:
-            raise ValueError(f"n_init must be at least 1, got {self.n_init!r}")
+        for name in ("n_init", "max_iter"):
+            value = getattr(self, name)
+            whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+            if not (whole and value >= 1) and not (name == "max_iter" and value is None):
+                raise ValueError(f"{name} must be at least 1, a whole number, got {value!r}")
+        check_parts(self.regularizer, self.feasible, self.loss)
         if self.strengths is not None and self.exponents is not None:
             raise ValueError("a path goes over strengths or over exponents; leave out one")
         regularizing.check_points("strengths", self.strengths)

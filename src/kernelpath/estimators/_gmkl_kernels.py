@@ -13,7 +13,8 @@ from scipy import sparse
 
 from kernelpath.errors import DataError, not_one_of
 from kernelpath.inputs import ColumnTable
-from kernelpath.kernels import RBF, resolve_kernel
+from kernelpath.kernels import KERNELS as FEATURE_KERNELS
+from kernelpath.kernels import RBF, FeatureKernel, resolve_kernel
 from kernelpath.weighted.base import WeightedKernel
 from kernelpath.weighted.parts import SumOfParts, one_per_column
 from kernelpath.weighted.products import ARDPolynomial, ProductRBF
@@ -114,6 +115,9 @@ def _sum(base_kernel: Any, table: ColumnTable, nystrom: int | None) -> tuple[Any
 
 def _widths(base_kernel: Any, table: ColumnTable) -> tuple[float, ...] | None:
     """Widths in standard deviations where all kernels are Gaussian, else None."""
+    known = (*FEATURE_KERNELS, "auto", *RECIPES)
+    if not (isinstance(base_kernel, FeatureKernel) or base_kernel in known):
+        raise not_one_of("base_kernel", base_kernel, known, "a FeatureKernel")
     if isinstance(base_kernel, str) and base_kernel in RECIPES:
         _refuse_text(table, "encode it")
         return BANDWIDTHS if base_kernel == "bandwidths" else None

@@ -14,7 +14,7 @@ from scipy import linalg
 from kernelpath.fits._smo import smo
 from kernelpath.fits.losses import DualProblem
 
-PATIENCE, AGAIN = 60, 15  # steps for each row before the first and the next solution of all
+PATIENCE, AGAIN = 20, 5  # steps for each row before the first and the next solution of all
 MOST_FREE = 1500  # rows: more would cost more than they save
 JITTER = 1e-13  # of the mean diagonal
 

@@ -170,7 +170,7 @@ class LeastSquares:
 
 
 def _refuse_weight(weight: NDArray | None, loss: object) -> None:
-    if weight is not None and np.ptp(weight) > 0:
+    if weight is not None and np.any(np.asarray(weight) != 1.0):
         raise ValueError(
             f"{type(loss).__name__} takes no sample weights: they would need a diagonal of their "
             "own; use a hinge or eps-insensitive loss"

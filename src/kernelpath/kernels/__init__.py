@@ -8,6 +8,7 @@ from kernelpath.kernels.feature import (
     Laplace,
     Linear,
     Polynomial,
+    feature_kernel_settings,
     resolve_kernel,
 )
 
@@ -19,5 +20,6 @@ __all__ = [
     "Laplace",
     "Linear",
     "Polynomial",
+    "feature_kernel_settings",
     "resolve_kernel",
 ]

@@ -12,8 +12,9 @@ given scale; the compiled loops know the same formulas by ``code``.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -170,3 +171,24 @@ def resolve_kernel(kernel: str | FeatureKernel) -> FeatureKernel:
     if isinstance(kernel, str) and kernel in KERNELS:
         return KERNELS[kernel]()
     raise not_one_of("kernel", kernel, [*KERNELS, "auto"], "a FeatureKernel")
+
+
+def feature_kernel_settings(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Of the settings of a selector, those that say which kernel a single feature has.
+
+    A selector with a ``base_kernel`` combines kernels by its ``kernel``; where the kernel of a
+    feature by itself is not one of ours, "auto" stands for it.
+
+    Examples
+    --------
+    >>> feature_kernel_settings({"kernel": "laplace", "bandwidth": "std", "step": 0.1})
+    {'kernel': 'laplace', 'bandwidth': 'std'}
+    >>> feature_kernel_settings({"kernel": "product", "base_kernel": "rbf"})
+    {'kernel': 'auto'}
+    """
+    if "base_kernel" in parameters:
+        base = parameters["base_kernel"] if parameters.get("kernel") == "sum" else "auto"
+        known = isinstance(base, FeatureKernel) or (isinstance(base, str) and base in KERNELS)
+        return {"kernel": base if known else "auto"}
+    names = ("kernel", "bandwidth", "gamma")
+    return {name: parameters[name] for name in names if name in parameters}

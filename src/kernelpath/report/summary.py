@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from kernelpath.encoding import TableEncoder
 from kernelpath.inputs import ColumnTable
+from kernelpath.kernels import feature_kernel_settings
 from kernelpath.path import EventTable, FeaturePath
 from kernelpath.progress import working
 from kernelpath.rankings import size_grid
@@ -230,7 +231,8 @@ class _Maker:
         if not order:
             return
         settings = self._out["settings"]
-        kernel = {name: settings[name] for name in ("kernel", "bandwidth") if name in settings}
+        kernel = feature_kernel_settings(settings)
+        kernel.pop("gamma", None)  # of all columns, where only some are looked at
         views = feature_views(table, y, task, order[:N_VIEWS], kernel=kernel, categories=categories)
         self._out["views"] = [
             {"feature": self._place(view.pop("column")), **_rounded(view)} for view in views
