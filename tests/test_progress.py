@@ -207,10 +207,10 @@ def test_steps_of_gmkl(monkeypatch):
     data = kp.datasets.make_ring(n_samples=60, n_features=4, random_state=0)
     seen = _steps(monkeypatch)
     model = kp.GMKLClassifier(strengths=3).fit(data.X, data.y)
-    assert seen == {"kernels": (), "path": (3, 3)}
+    assert seen == {"reading": (), "kernels": (), "path": (3, 3)}
     seen.clear()
     kp.GMKLClassifier().fit(data.X, data.y)
-    assert list(seen) == ["kernels", "weights"]
+    assert list(seen) == ["reading", "kernels", "weights"]
     seen.clear()
     model.predict(data.X)
     assert list(seen) == ["predictions"]

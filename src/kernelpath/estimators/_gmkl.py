@@ -87,7 +87,7 @@ class GMKLBase(PathSelector):
                 "is None."
             )
         self._reader: Reader = reader_for(self.kernel)
-        with working("kernel matrices"):
+        with working("reading"):
             table = self._reader.read(self, X)
         y = as_vector(y if getattr(y, "ndim", 0) == 1 else column_or_1d(y, warn=True))
         if len(y) != table.shape[0]:
