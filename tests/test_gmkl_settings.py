@@ -378,3 +378,31 @@ def test_weights_of_rows_that_a_loss_does_not_take():
         with pytest.raises(ValueError, match="takes no sample weights"):
             kp.GMKLClassifier(loss="least_squares").fit(X, Y, sample_weight=weight)
     kp.GMKLClassifier(loss="least_squares").fit(X, Y, sample_weight=np.ones(len(Y)))
+
+
+def test_copies_share_the_weight_of_one():
+    one = kp.GMKLClassifier(regularizer=kp.L1(5.0), tol=1e-6).fit(X, Y)
+    copies = np.column_stack([X, X[:, RELEVANT[0]]])
+    both = kp.GMKLClassifier(regularizer=kp.L1(5.0), tol=1e-6).fit(copies, Y)
+    total = both.weights_[RELEVANT[0]] + both.weights_[8]
+    assert total == pytest.approx(one.weights_[RELEVANT[0]], rel=1e-2)
+    assert both.objective_ == pytest.approx(one.objective_, rel=1e-5)
+
+
+def test_given_matrices_with_many_rows(monkeypatch):
+    """By factors, without a matrix of all pairs: the same model."""
+    from kernelpath import problem
+
+    small = kp.GMKLClassifier(kernel="precomputed", tol=1e-5).fit(matrices(TRAIN), Y[TRAIN])
+    monkeypatch.setattr(problem, "MANY_ROWS", 10)
+    large = kp.GMKLClassifier(kernel="precomputed", tol=1e-5).fit(matrices(TRAIN), Y[TRAIN])
+    assert large.objective_ == pytest.approx(small.objective_, rel=1e-4)
+
+
+def test_warnings_point_to_the_caller():
+    with pytest.warns(UserWarning, match="constant") as caught:
+        kp.GMKLClassifier().fit(np.column_stack([X, np.ones(120)]), Y)
+    assert caught[0].filename == __file__
+    with pytest.warns(ConvergenceWarning) as caught:
+        kp.GMKLClassifier(solver="spg", tol=1e-9, max_iter=2).fit(X, Y)
+    assert caught[0].filename == __file__

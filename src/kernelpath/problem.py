@@ -64,6 +64,10 @@ class Problem:
             return self.kernel.large_gram(weights)
         return self.kernel.gram(weights)
 
+    def gradient(self, weights: NDArray[np.float64], quad: NDArray) -> NDArray[np.float64]:
+        """Derivative of the objective in every weight, Eq. (4); ``quad`` is that of the kernel."""
+        return self.regularizer.gradient(weights) - 0.5 * quad
+
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
@@ -146,7 +150,7 @@ class Evaluator:
     def gradient(self, at: Evaluation) -> NDArray[np.float64]:
         """Derivative of the objective in every weight, Eq. (4)."""
         quad = self.problem.kernel.grad_quad(at.weights, at.U)
-        return self.problem.regularizer.gradient(at.weights) - 0.5 * quad
+        return self.problem.gradient(at.weights, quad)
 
 
 def share_a_system(duals: Sequence[DualProblem]) -> bool:

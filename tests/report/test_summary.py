@@ -324,6 +324,7 @@ def test_headlines():
     [
         (5, [5, 1], "The path leads from 5 to 1 of 5 features."),
         (5, [5, 0], "The path leads from 5 to none of 5 features."),
+        (5, [0, 1, 4], "The path leads from none to 4 of 5 features."),
         (5, [1, 1], "1 of 5 features is selected."),
         (5, [2, 2], "2 of 5 features are selected."),
         (5, [0, 0], "No feature is selected along the path."),

@@ -112,7 +112,7 @@ class PathSelector(NotebookCard, SelectorMixin, BaseEstimator):
         }
 
 
-def report_constant(table: ColumnTable, constant: NDArray[np.bool_]) -> None:
+def report_constant(table: ColumnTable, constant: NDArray[np.bool_], stacklevel: int = 3) -> None:
     """Warn once about columns that carry no information."""
     columns = np.flatnonzero(constant)
     if len(columns) == 0:
@@ -122,5 +122,5 @@ def report_constant(table: ColumnTable, constant: NDArray[np.bool_]) -> None:
     warnings.warn(
         f"{table.sentence(columns, 'is', 'are')} constant and will never be selected.",
         UserWarning,
-        stacklevel=3,
+        stacklevel=stacklevel,
     )

@@ -86,9 +86,14 @@ class GMKLBase(PathSelector):
                 f"This {type(self).__name__} estimator requires y to be passed, but the target y "
                 "is None."
             )
+        with progress_bar():
+            self._fit(X, y, sample_weight)
+        return self
+
+    def _fit(self, X: Any, y: ArrayLike, sample_weight: Any) -> None:
+        begin("reading")
         self._reader: Reader = reader_for(self.kernel)
-        with working("reading"):
-            table = self._reader.read(self, X)
+        table = self._reader.read(self, X)
         y = as_vector(y if getattr(y, "ndim", 0) == 1 else column_or_1d(y, warn=True))
         if len(y) != table.shape[0]:
             raise DataError(f"X has {table.shape[0]} rows, but y has {len(y)} values.")
@@ -98,14 +103,12 @@ class GMKLBase(PathSelector):
         loss = self._checked_loss()
         duals = tuple(loss.dual(target, sample_weight) for target in targets)
         feasible = NonNegative() if self.feasible is None else self.feasible
-        with progress_bar():
-            begin("kernels")
-            self._bound: BoundKernel = self._reader.bind(self, table)
-            report_constant(table, self._bound.constant)
-            if self.nystrom is not None:
-                self.trace_left_out_ = self._bound.kernel.left_out  # type: ignore[attr-defined]
-            self._learn(Problem(self._bound.kernel, duals, L1(), feasible), table, y)
-        return self
+        begin("kernels")
+        self._bound: BoundKernel = self._reader.bind(self, table)
+        report_constant(table, self._bound.constant, stacklevel=4)
+        if self.nystrom is not None:
+            self.trace_left_out_ = self._bound.kernel.left_out  # type: ignore[attr-defined]
+        self._learn(Problem(self._bound.kernel, duals, L1(), feasible), table, y)
 
     def _learn(self, problem: Problem, table: ColumnTable, y: NDArray) -> None:
         if not (isinstance(self.weights, str) and self.weights == "learn"):
@@ -187,7 +190,7 @@ class GMKLBase(PathSelector):
     def _keep(self, solution: Solution, missed: int = 0, n_points: int = 1) -> None:
         """Fitted attributes of one solution."""
         if solution.status != CONVERGED or missed:
-            warnings.warn(self._shortfall(solution, missed, n_points), ConvergenceWarning, 4)
+            warnings.warn(self._shortfall(solution, missed, n_points), ConvergenceWarning, 5)
         self.weights_ = solution.weights
         self.feature_importances_ = feature_weights(
             solution.weights, self._bound.features, self.n_features_in_

@@ -64,7 +64,7 @@ def _worst(
     """Rows of a round: those that want most to go up, those that want most to go down.
 
     Rows between their bounds come first.  They answer to every change of the others; without them
-    rounds undo one another, and there are twenty times as many.
+    rounds undo one another.
     """
     middle = 0.5 * (rising + falling)
     between = np.flatnonzero(np.isfinite(up) & np.isfinite(down))

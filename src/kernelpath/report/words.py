@@ -25,8 +25,9 @@ def _path_words(summary: dict[str, Any]) -> str:
         return f"The one feature {end}."
     if low == high:
         return f"{high:,} of {total:,} features {'is' if high == 1 else 'are'} selected."
-    least = f"{low:,}" if low else "none"
-    return f"The path leads from {high:,} to {least} of {total:,} features."
+    ends = [f"{high:,}", f"{low:,}" if low else "none"]
+    first, last = ends if sizes[0] >= sizes[-1] else ends[::-1]
+    return f"The path leads from {first} to {last} of {total:,} features."
 
 
 def _score_sentence(cv: dict[str, Any], total: int) -> str:

@@ -127,7 +127,7 @@ def _or_nothing(problem: Problem, found: Solution, tol: float) -> Solution:
     if at.upper >= found.objective:
         return found
     quad = problem.kernel.grad_quad(nothing, at.U)
-    gradient = problem.regularizer.gradient(nothing) - 0.5 * quad
+    gradient = problem.gradient(nothing, quad)
     residual = stationarity(problem, nothing, gradient, at.value)
     status = CONVERGED if residual <= tol else STALLED
     return replace(found, at=at, residual=residual, status=status)

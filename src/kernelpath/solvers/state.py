@@ -80,7 +80,7 @@ class Progress:
     def look(self, at: Evaluation) -> NDArray[np.float64]:
         """Take a point in; return its gradient."""
         quad = self.problem.kernel.grad_quad(at.weights, at.U)
-        gradient = self.problem.regularizer.gradient(at.weights) - 0.5 * quad
+        gradient = self.problem.gradient(at.weights, quad)
         if self.problem.is_convex:
             self._improve_bound(at, quad)
         self.residual = stationarity(self.problem, at.weights, gradient, at.value)

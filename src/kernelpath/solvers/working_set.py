@@ -137,7 +137,7 @@ class _Whole:
         weights[parts] = found.weights
         at = replace(found.at, weights=weights)
         quad = self._kernel.quad(at.U)
-        self._gradient = self._problem.regularizer.gradient(weights) - 0.5 * quad
+        self._gradient = self._problem.gradient(weights, quad)
         self._lower = max(self._lower, lower_bound(self._problem, at, quad))
         if self._best is None or at.upper <= self._best.upper:
             self._best = at
@@ -170,7 +170,7 @@ class _Whole:
 def _null_gradient(problem: Problem, kernel: SumKernel) -> NDArray[np.float64]:
     """Gradient where no kernel has a weight."""
     U = np.column_stack([solve_null(dual).u for dual in problem.duals])
-    return problem.regularizer.gradient(np.zeros(kernel.n_kernels)) - 0.5 * kernel.quad(U)
+    return problem.gradient(np.zeros(kernel.n_kernels), kernel.quad(U))
 
 
 def _fresh(

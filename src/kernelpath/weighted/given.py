@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelpath.errors import DataError
-from kernelpath.weighted.base import SumBase, as_columns
-from kernelpath.weighted.stacks import SYMMETRY, check_grams, factored
+from kernelpath.weighted.base import as_columns
+from kernelpath.weighted.stacks import SYMMETRY, HeldSum, check_grams, factored
 
 NOTHING = 1e-12  # trace of a centred matrix, relative to the matrix, that counts as zero
 
 
-class GivenKernels(SumBase):
+class GivenKernels(HeldSum):
     r"""A weighted sum of given matrices, centred and of mean diagonal 1 if so wished.
 
     .. math:: K(d) = \sum_k d_k \frac{n\, H K_k H}{\operatorname{tr}(H K_k H)}
@@ -73,27 +73,6 @@ class GivenKernels(SumBase):
             self._scale[k] = len(K) / trace
         K *= self._scale[k]
         return K
-
-    @property
-    def nbytes(self) -> int:
-        """Memory of the matrices."""
-        return self._engine.nbytes
-
-    def gram(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Weighted sum of the matrices."""
-        return self._engine.gram(weights)
-
-    def quad(self, U: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Quadratic forms of all matrices."""
-        return self._engine.quad(U)
-
-    def times(self, parts: NDArray[np.intp], u: NDArray[np.float64]) -> NDArray[np.float64]:
-        """``K_k u`` of some matrices, as columns."""
-        return self._engine.times(parts, u)
-
-    def restrict(self, parts: NDArray[np.intp]) -> Any:
-        """Some of the matrices."""
-        return self._engine.restrict(parts)
 
     def cross_times(
         self, weights: NDArray[np.float64], grams: Any, U: NDArray[np.float64]

@@ -18,17 +18,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from kernelpath.errors import DataError
-from kernelpath.grams.base import Gram
 from kernelpath.kernels.feature import Delta, FeatureKernel, Polynomial
-from kernelpath.weighted.base import SumBase, as_columns
+from kernelpath.weighted.base import as_columns
 from kernelpath.weighted.factors import Factor, make_factor
-from kernelpath.weighted.stacks import (
-    LOW_RANK,
-    MOST_DENSE_ROWS,
-    Concatenated,
-    FactorKernels,
-    PackedKernels,
-)
+from kernelpath.weighted.stacks import LOW_RANK, MOST_DENSE_ROWS, Concatenated, HeldSum, joined
 
 TRACE_TOL = 1e-12  # share of the trace that a factor leaves out
 LEAST_RANK = 16  # factors of this rank are kept, however few rows there are
@@ -76,7 +69,7 @@ def _coef0(kernel: FeatureKernel) -> float:
     return getattr(kernel, "coef0", 0.0)
 
 
-class SumOfParts(SumBase):
+class SumOfParts(HeldSum):
     """A sum of kernels of the columns of a table, bound to its rows.
 
     Parameters
@@ -131,14 +124,7 @@ class SumOfParts(SumBase):
             else:
                 packed.append(self._matrix(k, part))
                 full.append(k)
-        families: list[Any] = []
-        if factors:
-            starts = np.cumsum([0, *map(len, factors)])
-            families.append(FactorKernels(np.vstack(factors), starts))
-        if packed:
-            families.append(PackedKernels.of(packed))
-        places = [np.array(some, dtype=np.intp) for some in (low, full) if some]
-        return Concatenated(families, places)
+        return joined(factors, low, packed, full)
 
     def _factor(self, k: int, part: Part) -> NDArray[np.float64] | None:
         """Centred factor of a part, or None if it is to be a matrix."""
@@ -185,31 +171,6 @@ class SumOfParts(SumBase):
         """Ranks of all kernels together; a matrix counts in full."""
         known = sum(factor.rank for factor in self._maps.values())
         return known + self.n_rows * len(self._dense)
-
-    @property
-    def nbytes(self) -> int:
-        """Memory of factors and matrices."""
-        return self._engine.nbytes
-
-    def gram(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Weighted sum of the centred kernels of the training rows."""
-        return self._engine.gram(weights)
-
-    def large_gram(self, weights: NDArray[np.float64]) -> NDArray[np.float64] | Gram:
-        """The same for many rows, by factors."""
-        return self._engine.large_gram(weights)
-
-    def quad(self, U: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Quadratic forms of all parts."""
-        return self._engine.quad(U)
-
-    def times(self, parts: NDArray[np.intp], u: NDArray[np.float64]) -> NDArray[np.float64]:
-        """``K_k u`` of some parts, as columns."""
-        return self._engine.times(parts, u)
-
-    def restrict(self, parts: NDArray[np.intp]) -> Concatenated:
-        """Some of the parts, without their formulas."""
-        return self._engine.restrict(parts)
 
     def cross_times(
         self, weights: NDArray[np.float64], X: Any, U: NDArray[np.float64]

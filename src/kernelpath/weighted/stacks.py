@@ -246,6 +246,54 @@ class Concatenated(SumBase):
         return split
 
 
+class HeldSum(SumBase):
+    """A sum whose parts are held as numbers by ``_engine``; it adds where they come from."""
+
+    _engine: Concatenated
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of factors and matrices."""
+        return self._engine.nbytes
+
+    def gram(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Weighted sum of the parts, on the training rows."""
+        return self._engine.gram(weights)
+
+    def large_gram(self, weights: NDArray[np.float64]) -> NDArray[np.float64] | Gram:
+        """The same for many rows, by factors where all parts have one."""
+        return self._engine.large_gram(weights)
+
+    def quad(self, U: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Quadratic forms of all parts."""
+        return self._engine.quad(U)
+
+    def times(self, parts: NDArray[np.intp], u: NDArray[np.float64]) -> NDArray[np.float64]:
+        """``K_k u`` of some parts, as columns."""
+        return self._engine.times(parts, u)
+
+    def restrict(self, parts: NDArray[np.intp]) -> Concatenated:
+        """Some of the parts, without where they come from."""
+        return self._engine.restrict(parts)
+
+
+def joined(
+    factors: Sequence[NDArray[np.float64]],
+    low: Sequence[int],
+    matrices: Sequence[NDArray[np.float64]],
+    full: Sequence[int],
+) -> Concatenated:
+    """Factors, of shape (rank, n_rows), and whole matrices as one sum, at their places in it."""
+    families: list[Any] = []
+    if factors:
+        starts = np.cumsum([0, *map(len, factors)])
+        families.append(FactorKernels(np.vstack(factors), starts))
+    if matrices:
+        families.append(PackedKernels.of(matrices))
+    places = [np.array(some, dtype=np.intp) for some in (low, full) if some]
+    return Concatenated(families, places)
+
+
 # -- from matrices that users give -----------------------------------------------------------------
 
 
@@ -280,18 +328,12 @@ def factored(grams: Iterable[NDArray[np.float64]], tol: float = RANK_TOL) -> Con
     for k, gram in enumerate(grams):
         factor = factor_of(gram, tol, name=f"Kernel matrix {k}")
         if factor.shape[1] <= LOW_RANK * len(gram):
-            factors.append(factor)
+            factors.append(factor.T)
             low.append(k)
         else:
             whole.append(gram)
             full.append(k)
-    families: list[Any] = []
-    if factors:
-        families.append(FactorKernels.of(factors))
-    if whole:
-        families.append(PackedKernels.of(whole))
-    places = [np.array(part, dtype=np.intp) for part in (low, full) if part]
-    return Concatenated(families, places)
+    return joined(factors, low, whole, full)
 
 
 def factor_of(gram: NDArray, tol: float = RANK_TOL, name: str = "A kernel matrix") -> NDArray:
