@@ -37,7 +37,8 @@ from kernelpath.fits.svm import solve_dual
 from kernelpath.problem import Evaluation, Evaluator, Problem
 from kernelpath.solvers.choice import choose_solver, solve
 from kernelpath.solvers.spg import spg
-from kernelpath.solvers.state import CONVERGED, LIMIT, STALLED, Progress, Solution, natural_start
+from kernelpath.solvers.start import natural_start
+from kernelpath.solvers.state import CONVERGED, LIMIT, STALLED, Progress, Solution
 from kernelpath.weight_norms import L1, Lp
 from kernelpath.weighted.parts import SumOfParts
 from kernelpath.weighted.products import ProductRBF

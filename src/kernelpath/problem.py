@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from kernelpath.feasible_sets import FeasibleSet, NonNegative
 from kernelpath.fits.losses import DualProblem
-from kernelpath.fits.svm import DualSolution, solve_dual, solve_systems
+from kernelpath.fits.svm import DualSolution, solve_duals
 from kernelpath.grams.base import Gram
 from kernelpath.weight_norms import NoRegularizer, Regularizer
 from kernelpath.weighted.base import WeightedKernel
@@ -135,13 +135,7 @@ class Evaluator:
         self, K: NDArray[np.float64] | Gram, duals: Sequence[DualProblem], tol: float
     ) -> tuple[DualSolution, ...]:
         """Solve the machines of all outputs for one kernel matrix, from the last ones."""
-        starts = self._starts if self._warm and self._starts else [None] * len(duals)
-        if isinstance(K, np.ndarray) and share_a_system(duals):
-            solutions = solve_systems(K, duals)
-        else:
-            solutions = tuple(
-                solve_dual(K, dual, tol=tol, start=start) for dual, start in zip(duals, starts)
-            )
+        solutions = solve_duals(K, duals, tol, self._starts if self._warm else None)
         self._starts = [one.u for one in solutions]
         self.n_svm += len(solutions)
         self.n_steps += sum(one.n_steps for one in solutions)
@@ -151,13 +145,6 @@ class Evaluator:
         """Derivative of the objective in every weight, Eq. (4)."""
         quad = self.problem.kernel.grad_quad(at.weights, at.U)
         return self.problem.gradient(at.weights, quad)
-
-
-def share_a_system(duals: Sequence[DualProblem]) -> bool:
-    """Whether several outputs lead to linear equations with the same matrix."""
-    return len(duals) > 1 and all(
-        dual.is_linear_system and dual.ridge == duals[0].ridge for dual in duals
-    )
 
 
 # -- what a point proves ---------------------------------------------------------------------------
@@ -197,6 +184,8 @@ def lower_bound(problem: Problem, at: Evaluation, quad: NDArray[np.float64]) -> 
 
 def _room(dual: DualProblem, u: NDArray[np.float64]) -> float:
     """Largest factor by which a dual vector can be multiplied."""
+    if dual.is_linear_system:
+        return math.inf
     with np.errstate(divide="ignore", invalid="ignore"):
         factors = np.where(u > 0, dual.high / u, np.where(u < 0, dual.low / u, np.inf))
     return float(factors.min(initial=math.inf))

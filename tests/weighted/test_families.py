@@ -9,14 +9,13 @@ import kernelpath as kp
 from kernelpath.grams.base import Gram
 from kernelpath.weighted import products
 from kernelpath.weighted.base import SumKernel, WeightedKernel
+from kernelpath.weighted.base import images as images_of
+from kernelpath.weighted.matrices import check_grams, factor_of, factored
 from kernelpath.weighted.products import ARDPolynomial, ProductRBF
 from kernelpath.weighted.stacks import (
     Concatenated,
     FactorKernels,
     PackedKernels,
-    check_grams,
-    factor_of,
-    factored,
 )
 
 RNG = np.random.default_rng(0)
@@ -139,6 +138,9 @@ def test_sums_against_whole_matrices(name):
     parts = np.array([5, 0, 3]) if kernel.n_kernels > 5 else np.array([0])
     images = np.column_stack([grams[k] @ U[:, 0] for k in parts])
     np.testing.assert_allclose(kernel.times(parts, U[:, 0]), images, rtol=1e-7, atol=1e-7)
+    every = images_of(kernel, parts, U)
+    np.testing.assert_allclose(every[:, 0], images, rtol=1e-7, atol=1e-7)
+    np.testing.assert_allclose(every[:, 1], kernel.times(parts, U[:, 1]), rtol=1e-7, atol=1e-7)
     few = kernel.restrict(parts)
     assert few.n_kernels == len(parts)
     np.testing.assert_allclose(few.quad(U), np.array(quad)[parts], rtol=1e-8)

@@ -15,7 +15,8 @@ A loss is the choice of :math:`c, l, h, e, \tau`; the solver and the certificate
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -44,15 +45,35 @@ class DualProblem:
     kink: float = 0.0
     ridge: float = 0.0
 
-    @property
+    @cached_property
     def is_linear_system(self) -> bool:
         """Whether the optimum solves linear equations: no bounds and no kink."""
         unbounded = np.isinf(self.low).all() and np.isinf(self.high).all()
         return bool(self.kink == 0.0 and self.ridge > 0.0 and unbounded)
 
+    def sample(self, rows: NDArray[np.intp]) -> DualProblem:
+        """The problem of some rows that stand for all: each weighs as much as those it is for.
+
+        Examples
+        --------
+        >>> some = Hinge(C=2.0).dual(np.array([1.0, -1.0, 1.0, -1.0])).sample(np.array([0, 1]))
+        >>> some.low.tolist(), some.high.tolist()
+        ([0.0, -4.0], [4.0, 0.0])
+        """
+        each = len(self.linear) / len(rows)
+        return replace(
+            self,
+            linear=self.linear[rows],
+            low=each * self.low[rows],
+            high=each * self.high[rows],
+            ridge=self.ridge / each,
+        )
+
     def loss(self, scores: NDArray[np.float64]) -> float:
         """Loss of scores, summed over the rows."""
         residual = self.linear - scores
+        if self.is_linear_system:
+            return float(residual @ residual) / (2.0 * self.ridge)
         shrunk = np.sign(residual) * np.maximum(np.abs(residual) - self.kink, 0.0)
         if self.ridge > 0.0:
             u = np.clip(shrunk / self.ridge, self.low, self.high)

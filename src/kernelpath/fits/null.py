@@ -22,6 +22,8 @@ def null_coefficients(problem: DualProblem) -> NDArray[np.float64]:
     >>> null_coefficients(Hinge(3.0).dual(np.array([1.0, 1.0, 1.0, -1.0]))).tolist()
     [1.0, 1.0, 1.0, -3.0]
     """
+    if problem.is_linear_system:
+        return (problem.linear - problem.linear.mean()) / problem.ridge
     corners = _corners(problem)
     # At the first corner no row wants to be negative, at the last one none positive.
     below, above = -1, len(corners) - 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +36,8 @@ class DualSolution:
         Objective values: the optimum lies between them.
     n_steps : int
         Steps of the solver.
+    root : tuple, optional
+        Cholesky decomposition of ``K + ridge`` for all rows, where the solver made one.
     """
 
     u: NDArray[np.float64]
@@ -44,6 +46,7 @@ class DualSolution:
     dual: float
     primal: float
     n_steps: int
+    root: tuple[NDArray[np.float64], bool] | None = None
 
     @property
     def gap(self) -> float:
@@ -96,15 +99,33 @@ def solve_dual(
     return _solution(problem, u, Ku, _bias(rising, falling), n_steps)
 
 
+def solve_duals(
+    K: NDArray | Gram,
+    problems: Sequence[DualProblem],
+    tol: float,
+    starts: Sequence[NDArray[np.float64]] | None = None,
+) -> tuple[DualSolution, ...]:
+    """Solve the dual problems of several outputs with one kernel matrix."""
+    if isinstance(K, np.ndarray) and share_a_system(problems):
+        return solve_systems(K, problems)
+    begin = [None] * len(problems) if starts is None else starts
+    return tuple(solve_dual(K, one, tol=tol, start=u) for one, u in zip(problems, begin))
+
+
+def share_a_system(problems: Sequence[DualProblem]) -> bool:
+    """Whether all outputs lead to linear equations with the same matrix."""
+    return all(one.is_linear_system and one.ridge == problems[0].ridge for one in problems)
+
+
 def solve_systems(
     K: NDArray[np.float64], problems: Sequence[DualProblem]
 ) -> tuple[DualSolution, ...]:
     """Least squares for several targets of one matrix: one decomposition serves them all."""
     targets = np.column_stack([problem.linear for problem in problems])
-    U, biases = solve_array(K, problems[0].ridge, targets)
+    U, biases, root = solve_array(K, problems[0].ridge, targets)
     KU = K @ U
     return tuple(
-        _solution(problem, u, Ku, float(bias), 0)
+        replace(_solution(problem, u, Ku, float(bias), 0), root=root)
         for problem, u, Ku, bias in zip(problems, U.T, KU.T, biases)
     )
 

@@ -15,10 +15,11 @@ ROUNDING = 1e-13  # of the target: a smaller residual is none
 
 def solve_array(
     K: NDArray[np.float64], ridge: float, targets: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+) -> tuple[NDArray[np.float64], NDArray[np.float64], tuple[NDArray[np.float64], bool]]:
     """``(K + ridge) u + bias = target`` and ``sum(u) = 0``, by one Cholesky decomposition.
 
-    Targets and solutions are columns; there is a bias for each of them.
+    Targets and solutions are columns; there is a bias for each of them.  Returns these and the
+    decomposition.
     """
     M = K.copy()
     M.flat[:: len(K) + 1] += ridge
@@ -28,7 +29,7 @@ def solve_array(
     ones = both[:, -1:]
     biases = both[:, :-1].sum(axis=0) / ones.sum()
     U = both[:, :-1] - ones * biases
-    return U - U.mean(axis=0), biases
+    return U - U.mean(axis=0), biases, factor
 
 
 def solve_gram(

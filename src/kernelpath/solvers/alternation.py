@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 
 from kernelpath.feasible_sets import NonNegative
 from kernelpath.problem import Evaluator, Problem, relative
+from kernelpath.solvers.start import natural_start
 from kernelpath.solvers.state import (
     CONVERGED,
     LIMIT,
     STALLED,
     Progress,
     Solution,
-    natural_start,
     require,
 )
 

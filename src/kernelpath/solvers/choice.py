@@ -21,6 +21,7 @@ from kernelpath.solvers.working_set import is_separable, working_set
 from kernelpath.weight_norms import MixedNorm
 
 THIN = 0.5  # of the rows: kernels of a lower rank in all leave many dual vectors optimal
+MOST_ROWS = 6000  # beyond, second derivatives of a loss with kinks take too long
 MANY = 2000  # kernels: beyond, those without a weight are left out of the steps
 
 SOLVERS: dict[str, Callable[..., Solution]] = {
@@ -46,8 +47,8 @@ def choose_solver(problem: Problem) -> str:
         return "spg"
     closed = _has_closed_form(problem)
     kinks = any(dual.ridge == 0.0 for dual in problem.duals)
-    rank = getattr(problem.kernel, "rank", math.inf)
-    crowded = problem.has_many_rows or rank < THIN * problem.kernel.n_rows
+    n, rank = problem.kernel.n_rows, getattr(problem.kernel, "rank", math.inf)
+    crowded = n > MOST_ROWS or rank < THIN * n
     if closed and kinks and crowded and problem.kernel.n_kernels <= MANY:
         return "alternation"
     if _has_curvature(problem):

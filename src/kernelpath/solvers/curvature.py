@@ -45,7 +45,18 @@ def curvature_root(
     except linalg.LinAlgError:
         M.flat[:: len(rows) + 1] += 1e-8 * float(np.trace(M)) / len(rows)
         root = linalg.cholesky(M, lower=True)
-    both = linalg.solve_triangular(root, np.column_stack([images, np.ones(len(rows))]), lower=True)
+    return root_by_decomposition((root, True), images)
+
+
+def root_by_decomposition(
+    root: tuple[NDArray[np.float64], bool], images: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """The same from a Cholesky decomposition of ``M``, lower triangular or not."""
+    factor, lower = root
+    right = np.column_stack([images, np.ones(len(images))])
+    both = linalg.solve_triangular(
+        factor, right, lower=lower, trans=0 if lower else 1, overwrite_b=True, check_finite=False
+    )
     Z, ones = both[:, :-1], both[:, -1]
     Z -= np.outer(ones, ones @ Z) / float(ones @ ones)  # the bias takes its share
     return Z

@@ -11,7 +11,7 @@ from scipy.optimize import nnls
 from kernelpath.errors import DataError, not_one_of
 from kernelpath.problem import Evaluator, Problem, relative
 from kernelpath.solvers.state import CONVERGED, LIMIT, MissingCapability, Solution
-from kernelpath.weighted.base import SumKernel
+from kernelpath.weighted.base import SumKernel, images
 
 RULES = ("uniform", "centered_kta")
 MOST_NUMBERS = 2**24  # of the products with single rows that are held at a time
@@ -76,16 +76,12 @@ def centered_kta(problem: Problem) -> NDArray[np.float64]:
 def frobenius_products(kernel: SumKernel) -> NDArray[np.float64]:
     r""":math:`\langle H K_k H, H K_l H \rangle_F` of all pairs, from products with single rows."""
     n, m = kernel.n_rows, kernel.n_kernels
-    every = np.arange(m)
     M = np.zeros((m, m))
     step = max(1, MOST_NUMBERS // max(1, n * m))
     for start in range(0, n, step):
-        images = []
-        for row in range(start, min(start + step, n)):
-            single = np.full(n, -1.0 / n)
-            single[row] += 1.0
-            image = kernel.times(every, single)
-            images.append(image - image.mean(axis=0))
-        stacked = np.vstack(images)
+        single = np.eye(n, min(step, n - start), -start) - 1.0 / n
+        moved = images(kernel, np.arange(m), single)
+        moved -= moved.mean(axis=0)
+        stacked = moved.reshape(-1, m)
         M += stacked.T @ stacked
     return M

@@ -26,21 +26,21 @@ from numpy.typing import NDArray
 
 from kernelpath.feasible_sets import Box, CappedSimplex, FeasibleSet, NonNegative, Simplex
 from kernelpath.fits.losses import DualProblem
-from kernelpath.fits.svm import DualSolution
+from kernelpath.fits.svm import DualSolution, share_a_system
 from kernelpath.grams.base import Gram
-from kernelpath.problem import Evaluation, Evaluator, Problem, share_a_system
+from kernelpath.problem import Evaluation, Evaluator, Problem
 from kernelpath.solvers._model_loops import minimize_model
-from kernelpath.solvers.curvature import curvature_root
+from kernelpath.solvers.curvature import curvature_root, root_by_decomposition
+from kernelpath.solvers.start import natural_start
 from kernelpath.solvers.state import (
     CONVERGED,
     LIMIT,
     STALLED,
     Progress,
     Solution,
-    natural_start,
     require,
 )
-from kernelpath.weighted.base import SumKernel
+from kernelpath.weighted.base import SumKernel, images
 
 FIRST, TIGHT = 1e-2, 1e-9  # precision: how far decision values may be rounded off
 EXACTNESS = 0.1  # of the machines, relative to that
@@ -237,11 +237,11 @@ def _root_of_hessian(
 ) -> NDArray[np.float64]:
     """A matrix ``Z`` with ``Z' Z`` the Hessian on the active weights."""
     kernel = cast(SumKernel, evaluate.problem.kernel)
-    if isinstance(K, np.ndarray) and share_a_system(evaluate.duals):
-        every = np.arange(len(K))
-        images = np.column_stack([kernel.times(active, one.u) for one in at.solutions])
-        Z = curvature_root(K, every, evaluate.duals[0].ridge, images)
-        return Z.reshape(len(K), -1, len(active)).swapaxes(0, 1).reshape(-1, len(active))
+    root = at.solutions[0].root
+    if root is not None and share_a_system(evaluate.duals):
+        moved = images(kernel, active, at.U)
+        Z = root_by_decomposition(root, moved.reshape(len(moved), -1))
+        return Z.reshape(moved.shape).swapaxes(0, 1).reshape(-1, len(active))
     roots = []
     for dual, one in zip(evaluate.duals, at.solutions):
         inside = (one.u > dual.low) & (one.u < dual.high)

@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 
 from kernelpath.grams.base import Gram
 from kernelpath.problem import Evaluation, Evaluator, Problem
+from kernelpath.solvers.start import natural_start
 from kernelpath.solvers.state import (
     CONVERGED,
     LIMIT,
     STALLED,
     Progress,
     Solution,
-    natural_start,
 )
 
 DECREASE = 1e-4  # gamma of Eq. (10)

@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelpath.feasible_sets import NonNegative
-from kernelpath.fits.svm import solve_null
 from kernelpath.problem import (
     Evaluation,
     Evaluator,
@@ -159,25 +157,3 @@ def require(problem: Problem, solver: str, **needs: Any) -> None:
             f"{type(problem.kernel).__name__} with {type(problem.regularizer).__name__} on "
             f"{type(problem.feasible).__name__} does not have; use solver='auto' or 'spg'"
         )
-
-
-def natural_start(problem: Problem, given: NDArray[np.float64] | None) -> NDArray[np.float64]:
-    """The point that was given, made feasible, or one of sensible size.
-
-    The optimum of a sum costs no more than the objective without any kernel; equal weights that
-    cost a third of it are of the right size in whatever units the kernels are.
-    """
-    if given is not None:
-        return problem.feasible.project(np.asarray(given, dtype=np.float64))
-    uniform = problem.feasible.start(problem.kernel.n_kernels)
-    if not (problem.is_convex and isinstance(problem.feasible, NonNegative)):
-        return uniform
-    null = sum(solve_null(dual).primal for dual in problem.duals)
-    low, high = -60.0, 60.0  # powers of two
-    for _ in range(40):
-        middle = 0.5 * (low + high)
-        if problem.regularizer.value(2.0**middle * uniform) > null / 3.0:
-            high = middle
-        else:
-            low = middle
-    return 2.0**low * uniform

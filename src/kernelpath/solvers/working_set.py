@@ -24,6 +24,7 @@ MOST_FRESH = 400
 INNER = 0.5  # share of the tolerance that the last round may leave
 SHARE = 0.1  # of the gap on all kernels: a round that leaves less of it is too exact
 FIRST_GAP = 0.25
+STUCK = 0.9  # of the gap of the round before
 LEAST = 1e-3  # of the tolerance: a round as exact as that cannot be improved
 
 
@@ -62,14 +63,15 @@ def working_set(
         duals = whole.take(found, parts)
         if whole.gap <= tol:
             return whole.result(1, CONVERGED)
-    inner = math.inf
+    inner = before = math.inf
     for n_iter in range(1, max_iter + 1):
         fresh = _fresh(problem, whole.gradient, parts, len(weights))
-        if n_iter > 1 and len(fresh) == 0:
-            # All that is missing is in the set: what a round may leave was too much.
+        if n_iter > 1 and (len(fresh) == 0 or whole.gap > STUCK * before):
+            # All that is missing is in the set, or comes and goes: a round may leave less.
             if inner <= LEAST * tol:
                 return whole.result(n_iter, STALLED)
             inner *= 0.3
+        before = whole.gap
         inner = min(inner, max(INNER * tol, SHARE * whole.gap))
         parts = np.concatenate([parts, fresh])
         weights = np.concatenate([weights, np.zeros(len(fresh))])

@@ -1,4 +1,4 @@
-"""Compiled factors of one-feature kernels: pivoted Cholesky, without a kernel matrix."""
+"""Compiled loops of sums: factors of one-feature kernels, and matrices kept as lower triangles."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 from numba import njit
 
 RBF, LAPLACE, DELTA = 0, 1, 2
+BLOCK = 32  # rows and columns that are mirrored together
 
 
 @njit(cache=True, nogil=True)
@@ -87,3 +88,50 @@ def packed_times(packed, parts, u, out):
                 own[j] += value * u[i]
             own[i] += total + triangle[place + i] * u[i]
             place += i + 1
+
+
+@njit(cache=True, nogil=True)
+def pack(matrix, triangle):
+    """Lower triangle of a matrix, row after row."""
+    place = 0
+    for i in range(len(matrix)):
+        triangle[place : place + i + 1] = matrix[i, : i + 1]
+        place += i + 1
+
+
+@njit(cache=True, nogil=True)
+def packed_sum(packed, parts, weights, out):
+    """Weighted sum of some lower triangles as a whole matrix, which is zero before."""
+    n = len(out)
+    place = 0
+    for i in range(n):
+        row = out[i]
+        for part in parts:
+            weight = weights[part]
+            triangle = packed[part, place : place + i + 1]
+            for j in range(i + 1):
+                row[j] += weight * triangle[j]
+        place += i + 1
+    for top in range(0, n, BLOCK):  # both triangles of a block stay in cache
+        for left in range(0, top + 1, BLOCK):
+            for i in range(top, min(top + BLOCK, n)):
+                for j in range(left, min(left + BLOCK, i)):
+                    out[j, i] = out[i, j]
+
+
+@njit(cache=True, nogil=True)
+def size_and_asymmetry(matrix):
+    """Largest absolute value, and largest difference from the transpose; NaN where one is."""
+    n = len(matrix)
+    size = 0.0
+    apart = 0.0
+    for top in range(0, n, BLOCK):
+        for left in range(0, top + 1, BLOCK):
+            for i in range(top, min(top + BLOCK, n)):
+                for j in range(left, min(left + BLOCK, i + 1)):
+                    here, there = matrix[i, j], matrix[j, i]
+                    if not (abs(here) < np.inf and abs(there) < np.inf):
+                        return np.nan, np.nan
+                    size = max(size, abs(here), abs(there))
+                    apart = max(apart, abs(here - there))
+    return size, apart

@@ -71,3 +71,15 @@ class SumBase:
 def as_columns(U: NDArray[np.float64]) -> NDArray[np.float64]:
     """One or several dual vectors as the columns of a matrix."""
     return U[:, None] if U.ndim == 1 else U
+
+
+def images(
+    kernel: SumKernel, parts: NDArray[np.intp], U: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """``K_k u_o`` of some parts and all columns of ``U``, of shape (n_rows, n_columns, n_parts).
+
+    A kernel that has a product of matrices for it offers ``images(parts, U)``.
+    """
+    if U.shape[1] > 1 and hasattr(kernel, "images"):
+        return kernel.images(parts, U)
+    return np.stack([kernel.times(parts, u) for u in U.T], axis=1)

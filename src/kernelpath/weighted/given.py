@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from kernelpath.errors import DataError
 from kernelpath.weighted.base import as_columns
-from kernelpath.weighted.stacks import SYMMETRY, HeldSum, check_grams, factored
+from kernelpath.weighted.matrices import SYMMETRY, check_grams, factored
+from kernelpath.weighted.stacks import HeldSum
 
 NOTHING = 1e-12  # trace of a centred matrix, relative to the matrix, that counts as zero
 
@@ -55,8 +56,9 @@ class GivenKernels(HeldSum):
 
     def _normalised(self, k: int, K: NDArray[np.float64], standardize: bool) -> NDArray:
         """A matrix as it enters the sum."""
-        size, K = float(np.abs(K).max(initial=0.0)), K.copy()
+        size = max(float(K.max(initial=0.0)), -float(K.min(initial=0.0)))
         if standardize:
+            K = K.copy()
             means = K.mean(axis=0)
             K -= means - 0.5 * means.mean()
             K -= (means - 0.5 * means.mean())[:, None]
@@ -71,7 +73,7 @@ class GivenKernels(HeldSum):
             return np.zeros_like(K)
         if standardize:
             self._scale[k] = len(K) / trace
-        K *= self._scale[k]
+            K *= self._scale[k]
         return K
 
     def cross_times(

@@ -166,12 +166,6 @@ class SumOfParts(HeldSum):
         self._dense[k] = (means, self.n_rows / trace)
         return K * (self.n_rows / trace)
 
-    @property
-    def rank(self) -> int:
-        """Ranks of all kernels together; a matrix counts in full."""
-        known = sum(factor.rank for factor in self._maps.values())
-        return known + self.n_rows * len(self._dense)
-
     def cross_times(
         self, weights: NDArray[np.float64], X: Any, U: NDArray[np.float64]
     ) -> NDArray[np.float64]:

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg.lapack import dpstrf
 
-from kernelpath.errors import DataError
 from kernelpath.grams.base import Gram
 from kernelpath.grams.low_rank import LowRank
-from kernelpath.weighted._factor_loops import packed_times
-from kernelpath.weighted.base import SumBase, as_columns
+from kernelpath.weighted._factor_loops import pack, packed_sum, packed_times
+from kernelpath.weighted.base import SumBase, as_columns, images
 
-SYMMETRY = 1e-8  # largest difference of a matrix from its transpose, relative to its size
-NEGATIVE = 1e-8  # smallest eigenvalue, relative to the largest, that counts as zero
-RANK_TOL = 1e-10  # share of the trace that a factor may leave out
 LOW_RANK = 0.25  # of the rows: a factor of higher rank is slower than the matrix
 HIGH_RANK = 0.5  # of the rows: a sum of so many columns is one matrix, as long as that fits
 MOST_DENSE_ROWS = 6000  # more rows: a matrix of double precision would not fit
@@ -35,17 +30,14 @@ class PackedKernels(SumBase):
     def __init__(self, packed: NDArray, n_rows: int) -> None:
         self._packed = packed
         self.n_kernels, self.n_rows = len(packed), n_rows
-        self._rows, self._columns = np.tril_indices(n_rows)
-        self._twice = np.where(self._rows == self._columns, 1.0, 2.0)
 
     @classmethod
     def of(cls, grams: Sequence[NDArray], dtype: Any = np.float64) -> PackedKernels:
         """From whole matrices."""
         n = len(grams[0])
-        places = np.tril_indices(n)
-        packed = np.empty((len(grams), len(places[0])), dtype=dtype)
-        for row, gram in zip(packed, grams):
-            row[:] = gram[places]
+        packed = np.empty((len(grams), n * (n + 1) // 2), dtype=dtype)
+        for triangle, gram in zip(packed, grams):
+            pack(gram, triangle)
         return cls(packed, n)
 
     @property
@@ -53,29 +45,38 @@ class PackedKernels(SumBase):
         """Memory of the matrices."""
         return self._packed.nbytes
 
+    @property
+    def rank(self) -> int:
+        """Ranks of all parts together, each counted in full."""
+        return self.n_kernels * self.n_rows
+
     def gram(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
         """Weighted sum of the matrices."""
-        used = np.flatnonzero(weights)
         K = np.zeros((self.n_rows, self.n_rows))
-        if len(used) == self.n_kernels:
-            triangle = weights @ self._packed
-        else:
-            triangle = weights[used] @ self._packed[used]
-        K[self._rows, self._columns] = triangle
-        K[self._columns, self._rows] = triangle
+        packed_sum(self._packed, np.flatnonzero(weights), weights, K)
         return K
 
     def quad(self, U: NDArray[np.float64]) -> NDArray[np.float64]:
         """``sum_o u_o' K_k u_o`` of every matrix."""
         U = as_columns(U)
-        pairs = (U @ U.T)[self._rows, self._columns] * self._twice
-        return self._packed @ pairs
+        products = U @ U.T
+        products.flat[:: self.n_rows + 1] *= 0.5
+        pairs = np.empty(self._packed.shape[1])
+        pack(products, pairs)
+        return 2.0 * (self._packed @ pairs)
 
     def times(self, parts: NDArray[np.intp], u: NDArray[np.float64]) -> NDArray[np.float64]:
         """``K_k u`` of some matrices, as columns."""
         product = np.zeros((len(parts), self.n_rows))
         packed_times(self._packed, np.asarray(parts, dtype=np.intp), u, product)
         return product.T
+
+    def images(self, parts: NDArray[np.intp], U: NDArray[np.float64]) -> NDArray[np.float64]:
+        """``K_k u_o`` of some matrices and all columns of ``U``."""
+        product = np.empty((self.n_rows, U.shape[1], len(parts)))
+        for place, part in enumerate(np.asarray(parts).tolist()):
+            product[:, :, place] = self.gram(np.eye(1, self.n_kernels, part)[0]) @ U
+        return product
 
     def restrict(self, parts: NDArray[np.intp]) -> PackedKernels:
         """Some of the matrices."""
@@ -113,6 +114,11 @@ class FactorKernels(SumBase):
         """Rank of each part."""
         return np.diff(self._starts)
 
+    @property
+    def rank(self) -> int:
+        """Ranks of all parts together."""
+        return len(self._factors)
+
     def gram(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
         """Weighted sum of the matrices, by one product of factors; weights may be negative."""
         columns = self._columns_of(np.flatnonzero(weights))
@@ -148,6 +154,15 @@ class FactorKernels(SumBase):
         scaled = used * (used @ u)[:, None]
         starts = np.concatenate([[0], np.cumsum(self.ranks[parts])])
         return _segment_sums(scaled, starts).T
+
+    def images(self, parts: NDArray[np.intp], U: NDArray[np.float64]) -> NDArray[np.float64]:
+        """``Phi_k Phi_k' u_o`` of some parts and all columns of ``U``."""
+        product = np.empty((self.n_rows, U.shape[1], len(parts)))
+        inner = self._factors @ U
+        for place, part in enumerate(np.asarray(parts).tolist()):
+            own = slice(self._starts[part], self._starts[part + 1])
+            product[:, :, place] = self._factors[own].T @ inner[own]
+        return product
 
     def restrict(self, parts: NDArray[np.intp]) -> FactorKernels:
         """Some of the parts."""
@@ -194,6 +209,11 @@ class Concatenated(SumBase):
         """Memory of all families."""
         return sum(family.nbytes for family in self._families)
 
+    @property
+    def rank(self) -> int:
+        """Ranks of all parts together; a matrix counts in full."""
+        return sum(family.rank for family in self._families)
+
     def gram(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
         """Sum of the matrices of the families."""
         K = np.zeros((self.n_rows, self.n_rows))
@@ -229,6 +249,13 @@ class Concatenated(SumBase):
             product[:, inside] = family.times(own, u)
         return product
 
+    def images(self, parts: NDArray[np.intp], U: NDArray[np.float64]) -> NDArray[np.float64]:
+        """``K_k u_o`` of some parts and all columns of ``U``."""
+        product = np.empty((self.n_rows, U.shape[1], len(parts)))
+        for family, inside, own in self._split(parts):
+            product[:, :, inside] = images(family, own, U)
+        return product
+
     def restrict(self, parts: NDArray[np.intp]) -> Concatenated:
         """Some of the parts."""
         split = self._split(parts)
@@ -256,6 +283,11 @@ class HeldSum(SumBase):
         """Memory of factors and matrices."""
         return self._engine.nbytes
 
+    @property
+    def rank(self) -> int:
+        """Ranks of all parts together; a matrix counts in full."""
+        return self._engine.rank
+
     def gram(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
         """Weighted sum of the parts, on the training rows."""
         return self._engine.gram(weights)
@@ -271,6 +303,10 @@ class HeldSum(SumBase):
     def times(self, parts: NDArray[np.intp], u: NDArray[np.float64]) -> NDArray[np.float64]:
         """``K_k u`` of some parts, as columns."""
         return self._engine.times(parts, u)
+
+    def images(self, parts: NDArray[np.intp], U: NDArray[np.float64]) -> NDArray[np.float64]:
+        """``K_k u_o`` of some parts and all columns of ``U``."""
+        return self._engine.images(parts, U)
 
     def restrict(self, parts: NDArray[np.intp]) -> Concatenated:
         """Some of the parts, without where they come from."""
@@ -292,90 +328,3 @@ def joined(
         families.append(PackedKernels.of(matrices))
     places = [np.array(some, dtype=np.intp) for some in (low, full) if some]
     return Concatenated(families, places)
-
-
-# -- from matrices that users give -----------------------------------------------------------------
-
-
-def check_grams(grams: Any) -> list[NDArray[np.float64]]:
-    """Refuse what is no list of kernel matrices of the same rows, and say which one and why."""
-    if getattr(grams, "ndim", 3) == 2:
-        grams = [grams]
-    checked = [np.asarray(gram, dtype=np.float64) for gram in grams]
-    if not checked:
-        raise DataError("There is no kernel matrix; give at least one.")
-    n = len(checked[0]) if checked[0].ndim else 0
-    for k, gram in enumerate(checked):
-        if gram.shape != (n, n):
-            raise DataError(
-                f"Kernel matrix {k} has the shape {gram.shape}, but all must be square and as "
-                f"large as the first, ({n}, {n})."
-            )
-        if not np.isfinite(gram).all():
-            raise DataError(f"Kernel matrix {k} holds NaN or infinite values.")
-        size = np.abs(gram).max(initial=0.0)
-        if np.abs(gram - gram.T).max(initial=0.0) > SYMMETRY * size:
-            raise DataError(f"Kernel matrix {k} is not symmetric.")
-    return checked
-
-
-def factored(grams: Iterable[NDArray[np.float64]], tol: float = RANK_TOL) -> Concatenated:
-    """Matrices of low rank as factors, the others packed.
-
-    Refuses matrices that are not positive semidefinite.
-    """
-    factors, whole, low, full = [], [], [], []
-    for k, gram in enumerate(grams):
-        factor = factor_of(gram, tol, name=f"Kernel matrix {k}")
-        if factor.shape[1] <= LOW_RANK * len(gram):
-            factors.append(factor.T)
-            low.append(k)
-        else:
-            whole.append(gram)
-            full.append(k)
-    return joined(factors, low, whole, full)
-
-
-def factor_of(gram: NDArray, tol: float = RANK_TOL, name: str = "A kernel matrix") -> NDArray:
-    """Factor of a positive semidefinite matrix, of as few columns as the tolerance allows.
-
-    Examples
-    --------
-    >>> x = np.array([1.0, 2.0, 3.0])
-    >>> factor_of(np.outer(x, x)).shape
-    (3, 1)
-    """
-    factor = _pivoted(gram, tol)
-    return _spectral(gram, tol, name) if factor is None else factor
-
-
-def _pivoted(gram: NDArray, tol: float) -> NDArray | None:
-    """Factor by pivoted Cholesky, or None where what it leaves out is not small."""
-    n, trace = len(gram), float(np.trace(gram))
-    if n == 0 or trace <= 0.0:
-        return None
-    least = tol * trace / n  # of the diagonal that is left out
-    lower, pivots, rank, info = dpstrf(gram, tol=least, lower=1)
-    if info < 0:
-        return None
-    factor = np.zeros((n, rank))
-    factor[pivots - 1] = np.tril(lower[:, :rank])
-    # A remainder that is positive semidefinite is as small as its diagonal.
-    probe = np.random.default_rng(0).normal(size=n)
-    rest = gram @ probe - factor @ (factor.T @ probe)
-    room = n * least + 1e-12 * trace
-    return factor if np.linalg.norm(rest) <= room * np.linalg.norm(probe) else None
-
-
-def _spectral(gram: NDArray, tol: float, name: str) -> NDArray:
-    """Factor by eigenvectors, which says what is wrong with a matrix that has none."""
-    values, vectors = np.linalg.eigh(gram)
-    largest = max(values[-1], 0.0) if len(values) else 0.0
-    if len(values) and values[0] < -NEGATIVE * max(largest, np.abs(gram).max()):
-        raise DataError(
-            f"{name} is not positive semidefinite: it has the eigenvalue {values[0]:.3g}."
-        )
-    kept = np.maximum(values[::-1], 0.0)
-    rest = kept.sum() - np.cumsum(kept)
-    rank = int(np.searchsorted(-rest, -tol * kept.sum())) + 1 if kept.sum() > 0 else 0
-    return vectors[:, ::-1][:, :rank] * np.sqrt(kept[:rank])
