@@ -15,7 +15,7 @@ from unittest import mock
 import numpy as np
 from sklearn.svm import SVC
 
-import kernelpath.problem
+import kernelpath.fits.svm
 from common import OUT, Report, load_shared
 from kernelpath.fits.losses import DualProblem, Hinge
 from kernelpath.fits.svm import DualSolution
@@ -81,7 +81,7 @@ def svc_dual(K: np.ndarray, problem: DualProblem, *, tol: float, **_: Any) -> Du
 @contextmanager
 def svc_inside() -> Iterator[mock.MagicMock]:
     """All solvers use SVC; everything else, the outer loop first of all, stays as it is."""
-    with mock.patch.object(kernelpath.problem, "solve_dual", side_effect=svc_dual) as used:
+    with mock.patch.object(kernelpath.fits.svm, "solve_dual", side_effect=svc_dual) as used:
         yield used
 
 

@@ -14,6 +14,7 @@ import kernelpath as kp
 from kernelpath.fits.losses import Hinge
 from kernelpath.fits.svm import solve_dual
 from kernelpath.solvers.spg import pgd, spg
+from kernelpath.solvers.start import MOST_SCALES
 from kernelpath.solvers.state import CONVERGED
 
 FOLDER = Path(__file__).resolve().parents[1] / "benchmarks"
@@ -54,7 +55,7 @@ def test_svc_inside_is_used_and_finds_the_same_optimum(module, table):
     plain = spg(problem, tol=1e-2)
     with gmkl.svc_inside() as used:
         found = spg(problem, tol=1e-2)
-    assert used.call_count == found.n_svm > 0
+    assert found.n_svm <= used.call_count <= found.n_svm + MOST_SCALES  # to find a start
     assert found.objective == pytest.approx(plain.objective, rel=2e-2)
     assert spg(problem, tol=1e-2).n_svm == plain.n_svm  # nothing stays patched
 

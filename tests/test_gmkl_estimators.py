@@ -236,3 +236,8 @@ def test_bad_data():
         kp.GMKLRegressor().predict(X)
     with pytest.raises(ValueError, match="epsilon"):
         kp.GMKLRegressor(epsilon=-1.0).fit(X, WAVE)
+
+
+def test_epsilon_that_is_no_number():
+    with pytest.raises(ValueError, match="epsilon must be a number"):
+        kp.GMKLRegressor(epsilon="a").fit(np.eye(6), np.arange(6.0))

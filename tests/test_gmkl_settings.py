@@ -176,8 +176,10 @@ def _skew(K):
         (_changed(lambda K: K[:-1]), r"Kernel matrix 3 has the shape \(79, 80\)"),
         ([], "no kernel matrix"),
         (7, "takes kernel matrices"),
+        ("gram", "takes kernel matrices"),
+        (["gram"], "Kernel matrix 0 is no matrix of numbers"),
     ],
-    ids=["nan", "skew", "negative", "small", "oblong", "none", "number"],
+    ids=["nan", "skew", "negative", "small", "oblong", "none", "number", "text", "texts"],
 )
 def test_bad_matrices(grams, words):
     with pytest.raises(kp.DataError, match=words):
@@ -186,13 +188,13 @@ def test_bad_matrices(grams, words):
 
 def test_matrices_that_explain_nothing():
     grams = _changed(np.ones_like)
-    with pytest.warns(UserWarning, match="Column 3 is constant"):
+    with pytest.warns(UserWarning, match="Matrix 3 is constant"):
         model = kp.GMKLClassifier(kernel="precomputed").fit(grams, Y[TRAIN])
     assert model.weights_[3] == 0.0
     raw = kp.GMKLClassifier(kernel="precomputed", standardize=False, regularizer=kp.L1(1.0))
-    with pytest.warns(UserWarning, match="Column 3 is constant"):
+    with pytest.warns(UserWarning, match="Matrix 3 is constant"):
         raw.fit(_changed(np.zeros_like), Y[TRAIN])
-    with pytest.raises(kp.DataError, match="Every column is constant"):
+    with pytest.raises(kp.DataError, match="Every matrix is constant"):
         kp.GMKLClassifier(kernel="precomputed").fit([np.zeros((80, 80))], Y[TRAIN])
 
 
@@ -209,6 +211,40 @@ def test_bad_new_matrices():
     )
     with pytest.raises(kp.DataError, match="no matrix 'h'"):
         named.predict(dict(zip("abcdefg", matrices(NEW))))
+    with pytest.raises(kp.DataError, match="'i' was not there in fit"):
+        named.predict(dict(zip("abcdefghi", [*matrices(NEW), matrices(NEW)[0]])))
+
+
+def test_sparse_matrices_are_matrices():
+    from scipy import sparse
+
+    grams = [np.where(K > 0.9, 1.0, 0.0) * np.eye(80) + K for K in matrices(TRAIN)]
+    plain = kp.GMKLClassifier(kernel="precomputed").fit(grams, Y[TRAIN])
+    thin = kp.GMKLClassifier(kernel="precomputed").fit(
+        [sparse.csr_array(K) for K in grams], Y[TRAIN]
+    )
+    np.testing.assert_array_equal(thin.weights_, plain.weights_)
+
+
+@pytest.mark.parametrize("kernel", ["product", "polynomial"])
+@pytest.mark.parametrize("unit", [1e-6, 1e6])
+def test_units_of_features_do_not_matter(kernel, unit):
+    """Weights, start and default strength are in the units of the table."""
+    here, there = (
+        kp.GMKLClassifier(kernel=kernel, standardize=False, C=10.0, tol=1e-4).fit(scale * X, Y)
+        for scale in (1.0, unit)
+    )
+    np.testing.assert_allclose(there.weights_ * unit**2, here.weights_, atol=0.05)
+    assert there.objective_ == pytest.approx(here.objective_, rel=1e-3)
+
+
+@pytest.mark.parametrize("size", [1e160, 1e-160])
+@pytest.mark.parametrize("kernel", ["sum", "product"])
+def test_columns_whose_squares_are_no_numbers(kernel, size):
+    far = X.copy()
+    far[:, 2] *= size
+    with pytest.raises(kp.DataError, match=r"Column 2 has values of about .*another unit"):
+        kp.GMKLClassifier(kernel=kernel).fit(far, Y)
 
 
 def test_nystrom_is_opt_in_and_says_what_it_leaves_out():
@@ -321,6 +357,14 @@ def unit(x):
             "base_kernel must be.*did you mean 'bandwidths'",
         ),
         ({"loss": "hinged"}, ValueError, "did you mean 'hinge'"),
+        ({"strengths": "a"}, ValueError, "strengths must be at least 2 points"),
+        ({"strengths": ["a", "b"]}, ValueError, "strengths must be a number of points or"),
+        ({"smallest_ratio": 0.1}, ValueError, "smallest_ratio has no effect"),
+        ({"smallest_ratio": 2.0, "strengths": 5}, ValueError, "smaller than 1"),
+        ({"kernel": "product", "base_kernel": "linear"}, ValueError, "base_kernel is the kernel"),
+        ({"standardize": False}, ValueError, "standardize=False has no effect"),
+        ({"weights": "uniform", "regularizer": kp.L1()}, ValueError, "no effect on weights"),
+        ({"solver": "newton", "kernel": "product"}, TypeError, "a kernel that is no sum with L1"),
         ({"loss": "epsilon_insensitive"}, ValueError, "loss must be one of"),
     ],
 )

@@ -30,7 +30,7 @@ from sklearn.metrics import euclidean_distances
 from sklearn.model_selection import StratifiedKFold
 from threadpoolctl import threadpool_limits
 
-import kernelpath.problem
+import kernelpath.fits.svm
 from common import load_shared
 from kernelpath.fits.losses import Hinge
 from kernelpath.fits.svm import solve_dual
@@ -266,7 +266,7 @@ def bounded_machines() -> Iterator[None]:
     A step of 1 can make weights so large that a single machine takes minutes.
     """
     bounded = partial(solve_dual, max_steps=MOST_STEPS)
-    with mock.patch.object(kernelpath.problem, "solve_dual", bounded):
+    with mock.patch.object(kernelpath.fits.svm, "solve_dual", bounded):
         yield
 
 

@@ -58,6 +58,11 @@ class Problem:
         """Whether there are too many rows to hold kernel matrices as arrays."""
         return self.kernel.n_rows > MANY_ROWS
 
+    @property
+    def weight_unit(self) -> float:
+        """Size of a weight that matters: 1 unless the kernel knows that its table says another."""
+        return float(getattr(self.kernel, "weight_unit", 1.0))
+
     def gram(self, weights: NDArray[np.float64]) -> NDArray[np.float64] | Gram:
         """Kernel matrix of some weights: with many rows a `Gram`, if the kernel can give one."""
         if self.has_many_rows and hasattr(self.kernel, "large_gram"):

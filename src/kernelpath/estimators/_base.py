@@ -112,15 +112,18 @@ class PathSelector(NotebookCard, SelectorMixin, BaseEstimator):
         }
 
 
-def report_constant(table: ColumnTable, constant: NDArray[np.bool_], stacklevel: int = 3) -> None:
-    """Warn once about columns that carry no information."""
+def report_constant(
+    table: ColumnTable, constant: NDArray[np.bool_], stacklevel: int = 3, what: str = "column"
+) -> None:
+    """Warn once about columns, or ``what`` else there is, that carry no information."""
     columns = np.flatnonzero(constant)
     if len(columns) == 0:
         return
     if len(columns) == table.shape[1]:
-        raise DataError("Every column is constant; there is nothing to select.")
+        raise DataError(f"Every {what} is constant; there is nothing to select.")
+    words = table.sentence(columns, "is", "are").replace("Column", what.capitalize(), 1)
     warnings.warn(
-        f"{table.sentence(columns, 'is', 'are')} constant and will never be selected.",
+        f"{words} constant and will never be selected.",
         UserWarning,
         stacklevel=stacklevel,
     )

@@ -16,7 +16,7 @@ from kernelpath.errors import DataError, not_one_of
 from kernelpath.estimators import _gmkl_regularizers as regularizing
 from kernelpath.estimators._base import PathSelector, report_constant
 from kernelpath.estimators._gmkl_kernels import BoundKernel
-from kernelpath.estimators._gmkl_parts import check_parts
+from kernelpath.estimators._gmkl_parts import check_parts, refuse_without_effect
 from kernelpath.estimators._gmkl_presets import PRESETS
 from kernelpath.estimators._gmkl_tables import Reader, reader_for
 from kernelpath.feasible_sets import NonNegative
@@ -26,6 +26,7 @@ from kernelpath.problem import Problem
 from kernelpath.progress import begin, progress_bar, working
 from kernelpath.solvers.choice import solve
 from kernelpath.solvers.fixed import machine_at, weights_by_rule
+from kernelpath.solvers.start import natural_start
 from kernelpath.solvers.state import CONVERGED, STALLED, Solution
 from kernelpath.targets import as_vector, check_sample_weight
 from kernelpath.tracers.strengths import feature_weights, path_of, trace
@@ -105,7 +106,7 @@ class GMKLBase(PathSelector):
         feasible = NonNegative() if self.feasible is None else self.feasible
         begin("kernels")
         self._bound: BoundKernel = self._reader.bind(self, table)
-        report_constant(table, self._bound.constant, stacklevel=4)
+        report_constant(table, self._bound.constant, stacklevel=4, what=self._reader.unit)
         if self.nystrom is not None:
             self.trace_left_out_ = self._bound.kernel.left_out  # type: ignore[attr-defined]
         self._learn(Problem(self._bound.kernel, duals, L1(), feasible), table, y)
@@ -172,7 +173,7 @@ class GMKLBase(PathSelector):
             found = solve(problem, self.solver, **self._options())
         rng = check_random_state(self.random_state)
         for _ in range(1, 1 if problem.is_convex else self.n_init):
-            start = problem.feasible.start(problem.kernel.n_kernels)
+            start = natural_start(problem, None)
             start = start * rng.uniform(0.0, 2.0, size=len(start))
             other = solve(problem, self.solver, start, **self._options())
             if other.objective < found.objective:
@@ -246,15 +247,7 @@ class GMKLBase(PathSelector):
             raise ValueError("a path goes over strengths or over exponents; leave out one")
         regularizing.check_points("strengths", self.strengths)
         regularizing.check_points("exponents", self.exponents)
-        path = self.strengths is not None or self.exponents is not None
-        if self.n_features_to_select is not None and not path:
-            raise ValueError(
-                "n_features_to_select has no effect without strengths or exponents; give both"
-            )
-        if self.nystrom is not None and not (isinstance(self.kernel, str) and self.kernel == "sum"):
-            raise ValueError("nystrom approximates the kernels of kernel='sum'; leave it out")
-        if path and not (isinstance(self.weights, str) and self.weights == "learn"):
-            raise ValueError("a path needs weights='learn': weights by a rule are one point")
+        refuse_without_effect(self)
 
     def _checked_loss(self) -> Loss:
         """The loss that was given, by name with cost `C`, or the default."""

@@ -28,6 +28,7 @@ RECIPES: dict[str, Callable[..., list]] = {
     "bandwidths": partial(simple_mkl_parts, degrees=(), together=False),
 }
 MOST_FACTOR_BYTES = 2**30  # beyond, kernels are computed anew in every pass over them
+LARGEST, SMALLEST = 1e150, 1e-150  # values of a column whose squares are numbers
 SAMPLE = 16  # columns whose ranks tell how large the factors of all are
 
 
@@ -73,7 +74,7 @@ def bind_kernel(
 ) -> BoundKernel:
     """Bind the kernel that the parameters of an estimator describe to its training rows."""
     n_features = table.shape[1]
-    constant = _constant(table.values)
+    constant = _constant_or_refused(table)
     if isinstance(kernel, str) and kernel == "sum":
         return BoundKernel(*_sum(base_kernel, table, nystrom), constant)
     if not isinstance(kernel, str) and not hasattr(kernel, "bind"):
@@ -174,11 +175,22 @@ class _Spread:
         return np.sqrt(np.maximum(square - np.square(mean), 0.0))
 
 
-def _constant(values: Any) -> NDArray[np.bool_]:
+def _constant_or_refused(table: ColumnTable) -> NDArray[np.bool_]:
+    """Which columns are constant; refuses those whose squares are no numbers any more."""
+    values = table.values
+    low, high = values.min(axis=0), values.max(axis=0)
     if sparse.issparse(values):
-        low = np.asarray(values.min(axis=0).todense()).ravel()
-        return low == np.asarray(values.max(axis=0).todense()).ravel()
-    return np.asarray(values.min(axis=0) == values.max(axis=0))
+        low, high = np.asarray(low.todense()).ravel(), np.asarray(high.todense()).ravel()
+    low, high = np.asarray(low, dtype=np.float64), np.asarray(high, dtype=np.float64)
+    size, constant = np.maximum(np.abs(low), np.abs(high)), low == high
+    extreme = (size > LARGEST) | (~constant & (size < SMALLEST))
+    if extreme.any():
+        columns = np.flatnonzero(extreme)
+        raise DataError(
+            f"{table.sentence(columns, 'has', 'have')} values of about {size[columns[0]]:.0e}, "
+            "whose squares are not in the range of numbers; give them in another unit."
+        )
+    return constant
 
 
 def _check_protocol(made: Any, kernel: Any, X: NDArray[np.float64]) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from kernelpath.weight_norms import NoRegularizer
 
 NEEDS = {
@@ -30,3 +32,35 @@ def check_parts(regularizer: Any, feasible: Any, loss: Any) -> None:
             "NoRegularizer needs a bounded feasible set, such as kp.Simplex(1.0), or the weights "
             "would grow without end"
         )
+
+
+def refuse_without_effect(estimator: Any) -> None:
+    """Refuse settings that others make pointless: what was asked for would not happen."""
+    kernel = estimator.kernel if isinstance(estimator.kernel, str) else None
+    learned = isinstance(estimator.weights, str) and estimator.weights == "learn"
+    path = estimator.strengths is not None or estimator.exponents is not None
+    counted = estimator.strengths is not None and np.ndim(estimator.strengths) == 0
+    base = estimator.base_kernel
+    changed_base = not (isinstance(base, str) and base == "rbf")
+    rules = [
+        (estimator.nystrom is not None and kernel != "sum",
+         "nystrom approximates the kernels of kernel='sum'; leave it out"),
+        (changed_base and kernel != "sum",
+         "base_kernel is the kernel of a feature in kernel='sum' and has no effect otherwise; "
+         "leave it out"),
+        (not estimator.standardize and kernel == "sum",
+         "standardize=False has no effect with kernel='sum', whose kernels have widths in standard "
+         "deviations and a mean diagonal of 1; leave it out"),
+        (path and not learned, "a path needs weights='learn': weights by a rule are one point"),
+        (estimator.regularizer is not None and not learned,
+         "regularizer has no effect on weights that are set by a rule; leave one of them out"),
+        (estimator.n_features_to_select is not None and not path,
+         "n_features_to_select has no effect without strengths or exponents; give both"),
+        (estimator.smallest_ratio is not None and not counted,
+         "smallest_ratio has no effect without a number of strengths; give both"),
+        (counted and estimator.smallest_ratio is not None and estimator.smallest_ratio >= 1,
+         f"smallest_ratio must be smaller than 1, got {estimator.smallest_ratio!r}"),
+    ]  # fmt: skip
+    for pointless, message in rules:
+        if pointless:
+            raise ValueError(message)

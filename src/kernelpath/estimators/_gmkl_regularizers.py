@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from dataclasses import replace
 from typing import Any
 
@@ -25,7 +26,7 @@ def at_one_point(own: Any, problem: Problem) -> Regularizer:
     if own is not None:
         return own
     null = sum(solve_null(dual).primal for dual in problem.duals)
-    strength = (SUM_SHARE if problem.is_convex else OTHER_SHARE) * null
+    strength = (SUM_SHARE if problem.is_convex else OTHER_SHARE) * null / problem.weight_unit
     return L1(strength if strength > 0 else 1.0)
 
 
@@ -80,12 +81,16 @@ def check_points(name: str, points: Any) -> None:
     """Refuse a number of points that makes no path."""
     if points is None or np.ndim(points) > 0:
         return
-    if isinstance(points, bool) or int(points) != points or points < 2:
+    number = isinstance(points, numbers.Real) and not isinstance(points, bool)
+    if not number or int(points) != points or points < 2:
         raise ValueError(f"{name} must be at least 2 points, or the points, got {points!r}")
 
 
 def _numbers(name: str, given: Any, least: float, open_below: bool) -> NDArray[np.float64]:
-    values = np.asarray(given, dtype=np.float64)
+    try:
+        values = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        values = np.array([np.nan])
     inside = values > least if open_below else values >= least
     if values.ndim != 1 or len(values) == 0 or not (np.isfinite(values) & inside).all():
         wanted = "positive numbers" if open_below else f"numbers of at least {least:g}"

@@ -20,7 +20,15 @@ PRECOMPUTED = "precomputed"
 
 
 class Reader(Protocol):
-    """Turns what users give into what the kernels take."""
+    """Turns what users give into what the kernels take.
+
+    Attributes
+    ----------
+    unit : str
+        What one of the things to select from is called.
+    """
+
+    unit: str
 
     def read(self, estimator: Any, X: Any) -> ColumnTable:
         """Check the training data; names and counts are remembered as scikit-learn does."""
@@ -43,6 +51,7 @@ def reader_for(kernel: Any) -> Reader:
 class TableReader:
     """Rows of features."""
 
+    unit = "column"
     _encoder: TableEncoder
 
     def read(self, estimator: Any, X: Any) -> ColumnTable:
@@ -80,6 +89,7 @@ class TableReader:
 class MatrixReader:
     """Kernel matrices of the rows, one for each weight."""
 
+    unit = "matrix"
     _kernel: GivenKernels
 
     def read(self, estimator: Any, X: Any) -> ColumnTable:

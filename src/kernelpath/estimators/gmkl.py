@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from typing import Any
 
 import numpy as np
@@ -255,7 +256,7 @@ smallest_ratio, n_features_to_select, n_init, standardize, weights, nystrom, ran
         return [(y - self._mean) / self._scale]
 
     def _default_loss(self) -> Loss:
-        if not 0 <= self.epsilon < np.inf:
+        if not isinstance(self.epsilon, numbers.Real) or not 0 <= float(self.epsilon) < np.inf:
             raise ValueError(f"epsilon must be a number of at least 0, got {self.epsilon!r}")
         return EpsilonInsensitive(self.C, self.epsilon)
 

@@ -34,8 +34,8 @@ def weights_by_rule(problem: Problem, rule: str | ArrayLike) -> NDArray[np.float
             raise not_one_of("weights", rule, ("learn", *RULES), "one number for each kernel")
         if not problem.kernel.is_sum:
             raise MissingCapability(
-                f"weights={rule!r} needs a sum of kernels, which "
-                f"{type(problem.kernel).__name__} is not; give one number for each weight"
+                f"weights={rule!r} needs a sum of kernels, which this kernel is not; give one "
+                "number for each weight"
             )
         return np.full(n, 1.0 / n) if rule == "uniform" else centered_kta(problem)
     given = np.asarray(rule, dtype=np.float64)

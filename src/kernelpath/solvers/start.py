@@ -25,8 +25,10 @@ def natural_start(problem: Problem, given: NDArray[np.float64] | None) -> NDArra
     if given is not None:
         return problem.feasible.project(np.asarray(given, dtype=np.float64))
     uniform = problem.feasible.start(problem.kernel.n_kernels)
-    if not (problem.is_convex and isinstance(problem.feasible, NonNegative)):
+    if not isinstance(problem.feasible, NonNegative):
         return uniform
+    if not problem.is_convex:
+        return problem.weight_unit * uniform
     rows = _sample(problem)
     duals = [dual.sample(rows) for dual in problem.duals]
     K = np.ascontiguousarray(block(problem.gram(uniform), rows, rows))

@@ -154,6 +154,7 @@ def require(problem: Problem, solver: str, **needs: Any) -> None:
         words = ", ".join(name.replace("_", " ") for name in lacking)
         raise MissingCapability(
             f"solver {solver!r} needs {words}, which "
-            f"{type(problem.kernel).__name__} with {type(problem.regularizer).__name__} on "
-            f"{type(problem.feasible).__name__} does not have; use solver='auto' or 'spg'"
+            f"{'a sum of kernels' if problem.is_convex else 'a kernel that is no sum'} with "
+            f"{type(problem.regularizer).__name__} on {type(problem.feasible).__name__} does not "
+            "have; use solver='auto' or 'spg'"
         )

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from kernelpath.errors import DataError
 from kernelpath.weighted.base import as_columns
-from kernelpath.weighted.matrices import SYMMETRY, check_grams, factored
+from kernelpath.weighted.matrices import SYMMETRY, as_numbers, check_grams, factored
 from kernelpath.weighted.stacks import HeldSum
 
 NOTHING = 1e-12  # trace of a centred matrix, relative to the matrix, that counts as zero
@@ -97,8 +97,11 @@ class GivenKernels(HeldSum):
                 raise DataError(
                     f"There is no matrix {missing[0]!r}; give one for each of those of fit."
                 )
+            extra = [name for name in grams if str(name) not in set(self.names)]
+            if extra:
+                raise DataError(f"The matrix {extra[0]!r} was not there in fit; leave it out.")
             grams = [grams[name] for name in self.names]
-        matrices = [np.asarray(K, dtype=np.float64) for K in _matrices(grams)]
+        matrices = [as_numbers(k, K) for k, K in enumerate(_matrices(grams))]
         if len(matrices) != self.n_kernels:
             raise DataError(f"{len(matrices)} matrices were given, but fit had {self.n_kernels}.")
         n_new = len(matrices[0]) if matrices[0].ndim else 0
@@ -125,7 +128,7 @@ def _matrices(grams: Any) -> Sequence[Any]:
         return list(grams.values())
     if getattr(grams, "ndim", 3) == 2:
         return [grams]
-    if not hasattr(grams, "__len__"):
+    if isinstance(grams, str) or not hasattr(grams, "__len__"):
         raise DataError(
             "kernel='precomputed' takes kernel matrices: a list, a mapping from names, or an "
             f"array of shape (n_kernels, n_rows, n_rows), got {type(grams).__name__}."

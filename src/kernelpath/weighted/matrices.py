@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from scipy.linalg.lapack import dpstrf
 
 from kernelpath.errors import DataError
@@ -22,7 +23,7 @@ def check_grams(grams: Any) -> list[NDArray[np.float64]]:
     """Refuse what is no list of kernel matrices of the same rows, and say which one and why."""
     if getattr(grams, "ndim", 3) == 2:
         grams = [grams]
-    checked = [np.asarray(gram, dtype=np.float64, order="C") for gram in grams]
+    checked = [as_numbers(k, gram) for k, gram in enumerate(grams)]
     if not checked:
         raise DataError("There is no kernel matrix; give at least one.")
     n = len(checked[0]) if checked[0].ndim else 0
@@ -38,6 +39,16 @@ def check_grams(grams: Any) -> list[NDArray[np.float64]]:
         if apart > SYMMETRY * size:
             raise DataError(f"Kernel matrix {k} is not symmetric.")
     return checked
+
+
+def as_numbers(k: int, gram: Any) -> NDArray[np.float64]:
+    """A matrix that was given as an array of double precision, row after row."""
+    if sparse.issparse(gram):
+        gram = gram.toarray()
+    try:
+        return np.asarray(gram, dtype=np.float64, order="C")
+    except (TypeError, ValueError) as error:
+        raise DataError(f"Kernel matrix {k} is no matrix of numbers ({error}).") from error
 
 
 def factored(grams: Iterable[NDArray[np.float64]], tol: float = RANK_TOL) -> Concatenated:

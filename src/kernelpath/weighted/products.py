@@ -30,6 +30,11 @@ class ProductRBF:
     X : ndarray of shape (n_rows, n_features)
         Features of comparable scale.
 
+    Attributes
+    ----------
+    weight_unit : float
+        Size of a weight that matters, in the units of the table.
+
     Examples
     --------
     >>> kernel = ProductRBF(np.array([[0.0, 5.0], [1.0, 7.0]]))
@@ -44,6 +49,7 @@ class ProductRBF:
         self._center = X.mean(axis=0)
         self._X = np.ascontiguousarray(X - self._center)
         self.n_rows, self.n_kernels = X.shape
+        self.weight_unit = _unit(self._X)
 
     @property
     def nbytes(self) -> int:
@@ -102,6 +108,12 @@ class ProductRBF:
             total += squares[own].T @ M.sum(axis=1) + squares[rest].T @ M.sum(axis=0)
             total -= 2.0 * np.einsum("ik,ik->k", X[own], M @ X[rest])
         return -2.0 * total
+
+
+def _unit(X: NDArray[np.float64]) -> float:
+    """Weight at which the mean feature, of those that differ from zero, has the size 1."""
+    squares = np.square(X).mean(axis=0)
+    return 1.0 / float(squares[squares > 0].mean()) if squares.any() else 1.0
 
 
 def _pair(
@@ -165,6 +177,7 @@ class ARDPolynomial:
             )
         self._X, self._degree, self._coef0 = np.ascontiguousarray(X), degree, coef0
         self.n_rows, self.n_kernels = X.shape
+        self.weight_unit = _unit(self._X)
 
     @property
     def nbytes(self) -> int:
