@@ -12,8 +12,10 @@ import pytest
 
 import kernelpath as kp
 from kernelpath.path import EventTable, PathEvent
-from kernelpath.report import canvas, displays
+from kernelpath.report import canvas
+from kernelpath.report.certificates_display import CertificateDisplay
 from kernelpath.report.displays import SizeDisplay, WeightsDisplay, plot_path, save_plot
+from kernelpath.report.junctures import STEPS
 from kernelpath.report.layout import apart, column_ticks
 from kernelpath.report.summary import summarize_path
 from path_examples import WEIGHTS, Ranking, make_path
@@ -111,7 +113,27 @@ def test_events_that_do_not_tell_the_whole_story_are_left_out():
         assert len(display.junctures) == len(display.sizes_after) == 0
         line = display.plot().lines[0]
         np.testing.assert_array_equal(line.get_ydata(), [4, 3, 2, 1])
-    assert set(displays.STEPS) == set(EventTable.KINDS)
+    assert set(STEPS) == set(EventTable.KINDS)
+
+
+def test_what_happens_at_one_parameter_happens_at_once():
+    both = (("leave", 0, 1.6), ("enter", 1, 1.6), ("leave", 2, 1.4), ("leave", 3, 1.4))
+    events = [PathEvent(kind, j, f"x{j}", p, 0) for kind, j, p in (*both, ("leave", 1, 1.2))]
+    display = SizeDisplay.from_path(make_path(events=events))
+    np.testing.assert_array_equal(display.junctures, [1.4, 1.2])
+    np.testing.assert_array_equal(display.sizes_after, [2, 1])
+
+
+def test_several_decades_of_strengths_are_on_a_logarithmic_axis(plt):
+    data = kp.datasets.make_ring(n_samples=60, n_features=5, random_state=0)
+    path = kp.GMKLClassifier(strengths=8).fit(data.X, data.y).path_
+    axes = [*plot_path(path), CertificateDisplay.from_summary(path.summary()).plot()]
+    for ax in axes:
+        assert ax.get_xscale() == "log"
+        np.testing.assert_allclose(ax.get_xlim(), path.parameters[[0, -1]])
+        ticks, words = ax.get_xticks(), [tick.get_text() for tick in ax.get_xticklabels()]
+        assert path.parameters[-1] <= min(ticks) < max(ticks) <= path.parameters[0]
+        assert [float(word.replace(",", "")) for word in words] == pytest.approx(list(ticks))
 
 
 def test_plot_on_a_given_axes(plt, traced):

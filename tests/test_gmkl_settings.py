@@ -450,3 +450,6 @@ def test_warnings_point_to_the_caller():
     with pytest.warns(ConvergenceWarning) as caught:
         kp.GMKLClassifier(solver="spg", tol=1e-9, max_iter=2).fit(X, Y)
     assert caught[0].filename == __file__
+    with pytest.warns(ConvergenceWarning) as caught:
+        kp.GMKLClassifier(solver="spg", tol=1e-9, max_iter=2, strengths=3).fit(X, Y)
+    assert caught[0].filename == __file__

@@ -10,8 +10,10 @@ import time
 from html.parser import HTMLParser
 from itertools import pairwise
 
+import numpy as np
 import pytest
 
+import kernelpath as kp
 from kernelpath.report.html import SCRIPTS, render_html, save_html, shown_name, summary_json
 from report.browser import CASES, HOSTILE, hostile, mixed, no_feature, scored, traced, wide
 
@@ -265,3 +267,9 @@ def test_a_hundred_thousand_features_are_quick_and_small():
     page = render_html(summary)
     assert time.perf_counter() - start < 2
     assert len(page.encode("utf-8")) < 5_000_000
+
+
+def test_what_is_no_summary_is_refused():
+    path = kp.LpKTASelector().fit(np.eye(6), [0, 1, 0, 1, 0, 1]).path_
+    with pytest.raises(TypeError, match=r"path.summary\(X, y\), got FeaturePath"):
+        render_html(path)

@@ -120,10 +120,13 @@ class GMKLBase(PathSelector):
             begin("weights")
             self._keep(self._solve(problem))
         else:
-            self._trace(problem, table, y)
+            solutions = self._trace(problem, table, y)
+            missed = sum(one.status != CONVERGED for one in solutions)
+            chosen = solutions[self._position(self.n_features_to_select)]
+            self._keep(chosen, missed, len(solutions))
 
-    def _trace(self, problem: Problem, table: ColumnTable, y: NDArray) -> None:
-        """The path, and the point of it that was asked for."""
+    def _trace(self, problem: Problem, table: ColumnTable, y: NDArray) -> list[Solution]:
+        """Set the path, and return its solutions."""
         if self.exponents is None:
             name = "strength"
             parameters, steps = regularizing.along_strengths(
@@ -157,8 +160,7 @@ class GMKLBase(PathSelector):
             feature_names=table.names,
             provenance=self._describe(table, y, task=self._task),
         )
-        missed = sum(one.status != CONVERGED for one in solutions)
-        self._keep(solutions[self._position(self.n_features_to_select)], missed, len(solutions))
+        return solutions
 
     def _solve(self, problem: Problem) -> Solution:
         """Best of ``n_init`` runs; convex problems need one."""

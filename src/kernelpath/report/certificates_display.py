@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from kernelpath.report.canvas import FAINT, GREY, PALETTE, Picture, dressed, floats, plain_text
 from kernelpath.report.canvas import write_sentence as sentence
-from kernelpath.report.displays import End, label_ends, parameter_label, x_limits
+from kernelpath.report.displays import End, label_ends, parameter_label, scale_along
 
 ROUNDING = float(np.finfo(np.float64).eps)
 
@@ -80,7 +80,7 @@ class CertificateDisplay(Picture):
         ax.set_yscale("log")
         x, (low, high) = self.parameters, self._decades()
         zeros = bool(np.any(self.kkt <= 0) or np.any(self.gap <= 0))
-        ax.set_xlim(*x_limits(x))
+        scale_along(ax, x)
         ax.set_ylim(self.floor / 10 ** (0.04 * (high - low)) if zeros else 10.0**low, 10.0**high)
         step = -(-(high - low) // 8)
         ticks = list(range(high, low - 1, -step))

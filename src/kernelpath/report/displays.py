@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelpath.path import EventTable, FeaturePath
+from kernelpath.path import FeaturePath
 from kernelpath.report.canvas import (
     GREY,
     INK,
@@ -30,9 +30,11 @@ from kernelpath.report.canvas import (
     table_of,
     write_sentence,
 )
+from kernelpath.report.junctures import sizes_at_junctures
 from kernelpath.report.layout import apart, log_ticks
 
-STEPS = {"enter": 1, "leave": -1, "eliminate": -1, "turn": 0}  # change of the size
+WIDE = 50  # from the smallest to the largest parameter: beyond, the axis is logarithmic
+MOST_POWERS = 8  # of ten on it
 
 
 @dataclass(frozen=True)
@@ -122,7 +124,7 @@ class WeightsDisplay(Picture):
             ax.plot(x, np.where(row > 0, row, np.nan), color=color, lw=1.9, zorder=3, marker=marker)
             lasts = int(np.flatnonzero(row > 0)[-1]) if np.any(row > 0) else -1
             ends.append(End(float(np.nan_to_num(row[-1])), lasts, color, name))
-        ax.set_xlim(*x_limits(x))
+        scale_along(ax, x)
         plain_text(ax.set_xlabel(parameter_label(self.parameter_name)))
         ax.set_ylabel("feature weight")
         seen = np.append(self.named.ravel(), self.others.ravel())
@@ -163,17 +165,12 @@ class SizeDisplay(Picture):
     @classmethod
     def from_path(cls, path: FeaturePath) -> SizeDisplay:
         """Sizes at the grid points, and the juncture points between them."""
-        steps = np.array([STEPS[kind] for kind in EventTable.KINDS], dtype=np.int64)
-        change = steps[path.events.kinds]
-        sizes = path.n_selected[0] + np.cumsum(change)
-        # Events need not tell everything; where they do not lead to the end, they are not drawn.
-        told = len(sizes) > 0 and sizes.min() >= 0 and sizes[-1] == path.n_selected[-1]
-        shown = change != 0 if told else np.zeros(len(change), dtype=bool)
+        where, sizes = sizes_at_junctures(path)
         return cls(
             parameters=path.parameters,
             n_selected=path.n_selected,
-            junctures=path.events.parameters[shown],
-            sizes_after=sizes[shown],
+            junctures=where,
+            sizes_after=sizes,
             n_features=path.n_features,
             parameter_name=path.parameter_name,
         )
@@ -211,7 +208,7 @@ class SizeDisplay(Picture):
         marker = "o" if len(x) == 1 else ""
         ax.step(x, sizes, where="post", color=PALETTE[0], lw=1.9, marker=marker)
         ax.fill_between(x, sizes, step="post", color=PALETTE[0], alpha=0.12, lw=0)
-        ax.set_xlim(*x_limits(parameters))
+        scale_along(ax, parameters)
         smallest, largest = int(sizes.min()), max(int(sizes.max()), 1)
         if largest <= 50:
             ax.set_ylim(0, 1.15 * largest)
@@ -275,13 +272,20 @@ def parameter_label(name: str) -> str:
     return "norm exponent p" if name == "p" else label(name, 40)
 
 
-def x_limits(x: NDArray[np.float64]) -> tuple[float, float]:
-    """From the start of the path, on the left, to its end."""
+def scale_along(ax: Any, x: NDArray[np.float64]) -> None:
+    """From the start of the path, on the left, to its end; logarithmic over several decades."""
     x = x[np.isfinite(x)]
     low, high = float(x.min()), float(x.max())
+    if low > 0 and high > WIDE * low:
+        ax.set_xscale("log")
+        powers = range(int(np.ceil(np.log10(low))), int(np.floor(np.log10(high))) + 1)
+        powers = powers[:: -(-len(powers) // MOST_POWERS)]
+        words = [f"{10**p:,}" if 0 <= p <= 3 else f"1e{p}" for p in powers]
+        ax.set_xticks([10.0**p for p in powers], words)
+        ax.minorticks_off()
     if low == high:
         low, high = low - 0.5, high + 0.5
-    return (high, low) if x[0] >= x[-1] else (low, high)
+    ax.set_xlim(*((high, low) if x[0] >= x[-1] else (low, high)))
 
 
 class End(NamedTuple):

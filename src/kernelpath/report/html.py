@@ -83,6 +83,11 @@ def render_html(
     >>> page.startswith("<!doctype html>"), "<title>Twenty features</title>" in page
     (True, True)
     """
+    if not isinstance(summary, Mapping):
+        raise TypeError(
+            "a page is made from a summary, such as path.summary(X, y), "
+            f"got {type(summary).__name__}"
+        )
     script = _script()
     shown = first_size(summary)
     return _template().render(

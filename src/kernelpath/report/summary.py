@@ -17,10 +17,11 @@ from numpy.typing import ArrayLike, NDArray
 from kernelpath.encoding import TableEncoder
 from kernelpath.inputs import ColumnTable
 from kernelpath.kernels import feature_kernel_settings
-from kernelpath.path import EventTable, FeaturePath
+from kernelpath.path import FeaturePath
 from kernelpath.progress import working
 from kernelpath.rankings import size_grid
 from kernelpath.report.facts import describe_data, notices
+from kernelpath.report.junctures import sizes_at_junctures
 from kernelpath.report.rounding import number, numbers
 from kernelpath.report.summary_scores import (
     add_to_sizes,
@@ -42,7 +43,6 @@ MOST_JUNCTURES = 600
 MOST_TRACKED = 60  # features whose coming and going is shown
 N_NAMED, N_OTHERS = 8, 120  # lines of the weights
 N_VIEWS = 12
-STEPS = {"enter": 1, "leave": -1, "eliminate": -1, "turn": 0}  # change of the size
 
 
 def schema() -> dict[str, Any]:
@@ -295,17 +295,12 @@ def _has(path: FeaturePath, k: int) -> bool:
 
 def junctures(path: FeaturePath) -> dict[str, Any]:
     """Where single features come and go, and how many there are then; thinned where many."""
-    steps = np.array([STEPS[kind] for kind in EventTable.KINDS], dtype=np.int64)
-    change = steps[path.events.kinds]
-    sizes = path.n_selected[0] + np.cumsum(change)
-    # Events need not tell everything; where they do not lead to the end, they are not drawn.
-    told = len(sizes) > 0 and sizes.min() >= 0 and sizes[-1] == path.n_selected[-1]
-    shown = np.flatnonzero(change) if told else np.zeros(0, dtype=np.intp)
-    total = len(shown)
-    if total > MOST_JUNCTURES:
-        shown = shown[np.unique(np.linspace(0, total - 1, MOST_JUNCTURES).astype(int))]
+    where, sizes = sizes_at_junctures(path)
+    shown = np.arange(len(where))
+    if len(where) > MOST_JUNCTURES:
+        shown = np.unique(np.linspace(0, len(where) - 1, MOST_JUNCTURES).astype(int))
     return {
-        "parameter": numbers(path.events.parameters[shown]),
-        "n_selected": sizes[shown].tolist() if told else [],
-        "n_total": total,
+        "parameter": numbers(where[shown]),
+        "n_selected": sizes[shown].tolist(),
+        "n_total": len(where),
     }

@@ -76,13 +76,14 @@ function counts(low, high, start, end, room, sizes = []) {
 
 const powerText = (power) => (power >= 0 && power < 4 ? whole(10 ** power) : minus(`1e${power}`));
 
-// Logarithmic for small numbers; what is 0 or less is put on the floor.
-function powers(low, high, start, end, room, zero = false) {
-  const bottom = Math.floor(Math.log10(low)), top = Math.max(Math.ceil(Math.log10(high)), bottom + 1);
+// Logarithmic; what is 0 or less is put on the floor.  Ends at whole powers of ten, or at the data.
+function powers(low, high, start, end, room, zero = false, tight = false) {
+  const bottom = tight ? Math.log10(low) : Math.floor(Math.log10(low));
+  const top = tight ? Math.log10(high) : Math.max(Math.ceil(Math.log10(high)), bottom + 1);
   const place = (value) => start + ((Math.log10(Math.max(value, 10 ** bottom)) - bottom) / (top - bottom)) * (end - start);
   const every = Math.max(1, Math.ceil(((top - bottom) * room) / Math.abs(end - start)));
   const ticks = [];
-  for (let power = bottom; power <= top; power += every) {
+  for (let power = Math.ceil(bottom - 1e-9); power <= top + 1e-9; power += every) {
     ticks.push({ value: 10 ** power, place: place(10 ** power), text: zero && power === bottom ? "0" : powerText(power) });
   }
   return { place, ticks };
@@ -99,7 +100,7 @@ function alongPath(start, end) {
     const [low, high] = extent(parameter);
     if (low > 0 && high / low > 50) {
       const flip = from > to;
-      const scale = powers(low, high, flip ? end : start, flip ? start : end, 60);
+      const scale = powers(low, high, flip ? end : start, flip ? start : end, 60, false, true);
       return { ...scale, at: (i) => scale.place(parameter[i]), label: parameterLabel(), parametric: true };
     }
     const scale = linear(from, to, start, end, count);
