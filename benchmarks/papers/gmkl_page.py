@@ -256,13 +256,14 @@ def settings(cases: Sequence[Case]) -> list[str]:
             f"`StratifiedKFold({FOLDS}, shuffle=True, random_state=0)`; all rows in one run for "
             "Leukemia and Adult. Limits "
             f"for one run: {first.pgd_seconds:g} s of CPU for PGD and its variants, about "
-            f"{first.spg_seconds:g} s and at most 2,000 iterations for SPG; for Leukemia and "
-            "Adult 5 s each; in PGD one machine takes at most a million steps. The default has no "
-            "limit of time. Kernels are made before the clock starts."
+            f"{first.spg_seconds:g} s and at most 2,000 iterations for SPG; in PGD one "
+            "machine takes at most a million steps. The default has no limit of time. Kernels are "
+            "made before the clock starts. SPG and PGD start from the equal weights that are best "
+            "on at most 200 rows (sums) or from 1 / kernels (products)."
         ),
         wrapped(
             "- Not stated by the paper and ours: C (chosen there by validation), the strength and "
-            "form of the regulariser, bandwidths, starting point, unit of the kernels (trace 1 "
+            "form of the regulariser, bandwidths, unit of the kernels (trace 1 "
             f"there), and the {ADULT_KERNELS} kernels of Adult, here Gaussians of ten bandwidths "
             "on all columns and on four random quarters of them. Wpbc has 33 columns here and 34 "
             "there. Leukemia: intensities from 100 to 16,000, logarithm; columns that the floor "
