@@ -102,7 +102,7 @@ def test_a_kernel_without_a_large_form_stays_an_array(many_rows):
     assert isinstance(problem_of(kernel=Plain()).gram(np.ones(M)), np.ndarray)
 
 
-def test_kinks_and_few_directions_take_the_closed_form():
+def test_kinks_and_few_directions_take_the_closed_form(many_rows):
     assert SUM.rank < 0.5 * N
     assert choose_solver(problem_of("hinge")) == "alternation"
     assert choose_solver(problem_of("squared hinge")) == "newton"

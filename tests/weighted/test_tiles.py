@@ -191,6 +191,7 @@ def test_estimators_choose_by_memory(base_kernel, monkeypatch):
     np.testing.assert_allclose(model.feature_importances_, importances, atol=0.02)
 
 
+@pytest.mark.filterwarnings("ignore:No kernel has a weight")
 def test_other_kernels_stay_factors(monkeypatch):
     monkeypatch.setattr(_gmkl_kernels, "MOST_FACTOR_BYTES", 1000)
     for base_kernel in ("linear", "simple_mkl"):

@@ -105,7 +105,7 @@ class GMKLBase(PathSelector):
         duals = tuple(loss.dual(target, sample_weight) for target in targets)
         feasible = NonNegative() if self.feasible is None else self.feasible
         begin("kernels")
-        self._bound: BoundKernel = self._reader.bind(self, table)
+        self._bound: BoundKernel = self._reader.bind(self, table).without_constant()
         report_constant(table, self._bound.constant, stacklevel=4, what=self._reader.unit)
         if self.nystrom is not None:
             self.trace_left_out_ = self._bound.kernel.left_out  # type: ignore[attr-defined]
@@ -187,6 +187,16 @@ class GMKLBase(PathSelector):
         if n_features is None:
             return len(self.path_) - 1
         sizes = self.path_.n_selected
+        whole = isinstance(n_features, numbers.Integral) and not isinstance(n_features, bool)
+        if whole and 0 < n_features <= self.n_features_in_ and not (sizes == n_features).any():
+            smaller = int(sizes[sizes < n_features].max(initial=0))
+            warnings.warn(
+                f"No point of the path has exactly {n_features} features; the one with {smaller} "
+                "is kept. More points may have one.",
+                UserWarning,
+                5,
+            )
+            n_features = smaller
         point = self._choose_point(self.path_, n_features)
         return int(np.flatnonzero(sizes == point.n_selected)[-1])
 
@@ -194,6 +204,13 @@ class GMKLBase(PathSelector):
         """Fitted attributes of one solution."""
         if solution.status != CONVERGED or missed:
             warnings.warn(self._shortfall(solution, missed, n_points), ConvergenceWarning, 5)
+        if not solution.weights.any():
+            warnings.warn(
+                "No kernel has a weight: the model is a constant. Give the regularizer less "
+                "strength, or raise C.",
+                UserWarning,
+                5,
+            )
         self.weights_ = solution.weights
         self.feature_importances_ = feature_weights(
             solution.weights, self._bound.features, self.n_features_in_
@@ -239,6 +256,8 @@ class GMKLBase(PathSelector):
                 continue
             if not isinstance(value, numbers.Real) or not 0 < float(value) < np.inf:
                 raise ValueError(f"{name} must be a positive number, got {value!r}")
+        if self.tol >= 1:
+            raise ValueError(f"tol is a relative gap and must be smaller than 1, got {self.tol!r}")
         for name in ("n_init", "max_iter"):
             value = getattr(self, name)
             whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -51,6 +51,12 @@ class BoundKernel:
     constant: NDArray[np.bool_]
     center: NDArray[np.float64] | None = None
     scale: NDArray[np.float64] | None = None
+
+    def without_constant(self) -> BoundKernel:
+        """The same where kernels of constant features belong to no feature: none is selected."""
+        own = self.features
+        still = (own >= 0) & self.constant[np.maximum(own, 0)]
+        return replace(self, features=np.where(still, -1, own))
 
     def standardized(self, values: Any) -> Any:
         """Rows in the units of the training rows."""

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from kernelpath.weight_norms import NoRegularizer
+from kernelpath.feasible_sets import CappedSimplex, Simplex
+from kernelpath.weight_norms import L1, NoRegularizer
 
 NEEDS = {
     "regularizer": (("value", "gradient", "hess_diag"), "kp.L1(1.0)"),
@@ -54,6 +55,14 @@ def refuse_without_effect(estimator: Any) -> None:
         (path and not learned, "a path needs weights='learn': weights by a rule are one point"),
         (estimator.regularizer is not None and not learned,
          "regularizer has no effect on weights that are set by a rule; leave one of them out"),
+        (estimator.feasible is not None and not learned,
+         "feasible has no effect on weights that are set by a rule; leave one of them out"),
+        (estimator.solver != "auto" and not learned,
+         "solver has no effect on weights that are set by a rule; leave one of them out"),
+        (estimator.strengths is not None and isinstance(estimator.feasible, Simplex | CappedSimplex)
+         and isinstance(estimator.regularizer, L1 | None),
+         "strengths have no effect where the sum of the weights is fixed; leave out feasible, or "
+         "take another regularizer"),
         (estimator.n_features_to_select is not None and not path,
          "n_features_to_select has no effect without strengths or exponents; give both"),
         (estimator.smallest_ratio is not None and not counted,

@@ -17,6 +17,7 @@ from kernelpath.weight_norms import L1, Lp, Regularizer
 # Strength by default: what a unit of weight costs, as a share of the loss without any kernel.
 SUM_SHARE = 0.3  # of kernels with mean diagonal 1
 OTHER_SHARE = 0.01  # on standardised features
+HALF = 0.5  # of the strength that leaves no kernel: the default is at most that
 SUM_RATIO, OTHER_RATIO = 1e-3, 1e-5  # smallest strength of a path, relative to the largest
 P_START, P_STOP = 2.0, 1.0
 
@@ -27,11 +28,14 @@ def at_one_point(own: Any, problem: Problem) -> Regularizer:
         return own
     null = sum(solve_null(dual).primal for dual in problem.duals)
     strength = (SUM_SHARE if problem.is_convex else OTHER_SHARE) * null / problem.weight_unit
+    largest = largest_strength(problem)
+    if largest > 0:  # more would leave no kernel
+        strength = min(strength, HALF * largest)
     return L1(strength if strength > 0 else 1.0)
 
 
 def weaker(regularizer: Any) -> Regularizer:
-    """The default again with less strength, where it left no kernel."""
+    """The default again with less strength, where it left no kernel: with unequal classes."""
     return regularizer.with_strength(regularizer.strength / 4.0)
 
 

@@ -44,7 +44,8 @@ class GMKLClassifier(ClassifierMixin, GMKLBase):
     feasible : FeasibleSet, optional
         Where weights may lie.  Default: anywhere not negative.
     loss : {"hinge", "squared_hinge", "huber_hinge", "least_squares"} or Loss, optional
-        Another loss than the hinge, by name with cost ``C``.
+        Another loss than the hinge, by name with cost ``C``; the Huber hinge is a square up to a
+        slack of ``0.1 * C``, so that a large ``C`` changes nothing.
     solver : {"auto", "spg", "pgd", "newton", "alternation", "working_set"}
     tol : float
         Relative gap, or stationarity residual, to reach.

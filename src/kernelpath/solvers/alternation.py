@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelpath.feasible_sets import NonNegative
-from kernelpath.problem import Evaluator, Problem, relative
+from kernelpath.problem import Evaluator, Problem
 from kernelpath.solvers.start import natural_start
 from kernelpath.solvers.state import (
     CONVERGED,
@@ -20,7 +20,6 @@ from kernelpath.solvers.state import (
 )
 
 LOOSEST, TIGHT = 1e-2, 1e-9
-UNPAID = (0.01, 0.1)  # of its cost: a kernel that earns so much less is left out
 REVIVED = 1e-6  # of the largest weight: what a kernel that pays gets at least
 
 
@@ -55,7 +54,6 @@ def alternate(
         at = evaluate(weights, precision)
         gradient = progress.look(at)
         if progress.done:
-            _trim(progress, gradient, precision)
             return progress.result(n_iter, CONVERGED)
         if progress.svm_gap > 0.25 * progress.gap:
             if precision <= TIGHT:
@@ -70,21 +68,3 @@ def alternate(
             return progress.result(n_iter, STALLED)
         best, weights = min(best, at.upper), fresh
     return progress.result(max_iter, LIMIT)
-
-
-def _trim(progress: Progress, gradient: NDArray[np.float64], precision: float) -> None:
-    """Leave out the kernels that do not earn what they cost, if the gap allows it.
-
-    The update only shrinks a weight, and never to nothing.
-    """
-    best = progress.best
-    assert best is not None
-    cost = progress.problem.regularizer.gradient(best.weights)
-    for share in UNPAID:
-        kept = np.where(gradient > share * cost, 0.0, best.weights)
-        if not kept.any() or np.array_equal(kept, best.weights):
-            return
-        at = progress.evaluate(kept, precision)
-        if relative(at.upper, progress.lower) <= progress.tol:
-            progress.best = at
-            return

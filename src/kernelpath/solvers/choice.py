@@ -16,7 +16,8 @@ from kernelpath.problem import Evaluation, Problem, lower_bound, relative, stati
 from kernelpath.solvers.alternation import alternate
 from kernelpath.solvers.newton import newton
 from kernelpath.solvers.spg import pgd, spg
-from kernelpath.solvers.state import CONVERGED, STALLED, Solution
+from kernelpath.solvers.state import CONVERGED, Solution
+from kernelpath.solvers.trimming import trimmed
 from kernelpath.solvers.working_set import is_separable, working_set
 from kernelpath.weight_norms import MixedNorm
 
@@ -40,15 +41,15 @@ def choose_solver(problem: Problem) -> str:
     working set if there are many kernels, and the closed form where there is one.  Everything
     else: spectral projected gradients.
 
-    A loss with kinks changes its slope at every row, and many rows, or rows that the kernels can
-    hardly tell apart, leave Newton steps too short: then the closed form comes first.
+    A loss with kinks changes its slope at every row, and many rows that the kernels can hardly tell
+    apart leave Newton steps too short: then the closed form comes first.
     """
     if not problem.is_convex:
         return "spg"
     closed = _has_closed_form(problem)
     kinks = any(dual.ridge == 0.0 for dual in problem.duals)
     n, rank = problem.kernel.n_rows, getattr(problem.kernel, "rank", math.inf)
-    crowded = n > MOST_ROWS or rank < THIN * n
+    crowded = n > MOST_ROWS or (problem.has_many_rows and rank < THIN * n)
     if closed and kinks and crowded and problem.kernel.n_kernels <= MANY:
         return "alternation"
     if _has_curvature(problem):
@@ -65,15 +66,16 @@ def solve(problem: Problem, solver: str = "auto", start: Any = None, **options: 
     if solver == "auto" and (empty := empty_model(problem, options.get("tol", 1e-3))) is not None:
         return empty
     found = SOLVERS[name](problem, start, **options)
+    tol = options.get("tol", 1e-3)
     if solver != "auto":
-        return found
+        return trimmed(problem, found, tol)
     for other in _fallbacks(problem, name):
         if found.status == CONVERGED:
             break
         duals = tuple(one.u for one in found.at.solutions)
         more = SOLVERS[other](problem, found.weights, **(options | {"duals": duals}))
-        found = _together(found, more, options.get("tol", 1e-3))
-    return _or_nothing(problem, found, options.get("tol", 1e-3))
+        found = _together(found, more, tol)
+    return _or_nothing(problem, trimmed(problem, found, tol), options)
 
 
 def _fallbacks(problem: Problem, name: str) -> list[str]:
@@ -118,20 +120,25 @@ def _together(found: Solution, more: Solution, tol: float) -> Solution:
     )
 
 
-def _or_nothing(problem: Problem, found: Solution, tol: float) -> Solution:
-    """The model without any kernel, where a problem with several optima led to a worse one."""
-    if problem.is_convex or not isinstance(problem.feasible, NonNegative):
-        return found
+def _or_nothing(problem: Problem, found: Solution, options: dict[str, Any]) -> Solution:
+    """From the model without any kernel, where a problem with several optima led to a worse one."""
     nothing = np.zeros(problem.kernel.n_kernels)
+    if problem.is_convex or problem.feasible.project(nothing).any():
+        return found
     solutions = tuple(solve_null(dual) for dual in problem.duals)
     at = Evaluation(nothing, solutions, problem.regularizer.value(nothing))
     if at.upper >= found.objective:
         return found
-    quad = problem.kernel.grad_quad(nothing, at.U)
-    gradient = problem.gradient(nothing, quad)
+    gradient = problem.gradient(nothing, problem.kernel.grad_quad(nothing, at.U))
     residual = stationarity(problem, nothing, gradient, at.value)
-    status = CONVERGED if residual <= tol else STALLED
-    return replace(found, at=at, residual=residual, status=status)
+    if residual > options.get("tol", 1e-3):
+        duals = tuple(one.u for one in solutions)
+        more = spg(problem, nothing, **(options | {"duals": duals}))
+        if more.objective < at.upper:
+            return _together(found, more, options.get("tol", 1e-3))
+        # Of many optimal dual vectors the gradient shows one; no step from here leads down.
+        residual = 0.0
+    return replace(found, at=at, residual=residual, status=CONVERGED)
 
 
 def empty_model(problem: Problem, tol: float) -> Solution | None:

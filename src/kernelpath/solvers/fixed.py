@@ -13,6 +13,7 @@ from kernelpath.problem import Evaluator, Problem, relative
 from kernelpath.solvers.state import CONVERGED, LIMIT, MissingCapability, Solution
 from kernelpath.weighted.base import SumKernel, images
 
+TIGHT = 1e-9
 RULES = ("uniform", "centered_kta")
 MOST_NUMBERS = 2**24  # of the products with single rows that are held at a time
 
@@ -20,7 +21,12 @@ MOST_NUMBERS = 2**24  # of the products with single rows that are held at a time
 def machine_at(problem: Problem, weights: NDArray[np.float64], tol: float) -> Solution:
     """The machine of given weights; its gap is that of the machine alone."""
     evaluate = Evaluator(problem)
-    at = evaluate(weights, 0.1 * tol)
+    precision = 0.1 * tol
+    K = problem.gram(weights)
+    at = evaluate(weights, precision, K)
+    while relative(at.upper, at.value) > tol and precision > TIGHT:
+        precision *= 0.1
+        at = evaluate(weights, precision, K)
     gap = relative(at.upper, at.value)
     status = CONVERGED if gap <= tol else LIMIT
     return Solution(at, at.value, gap, gap, evaluate.n_svm, evaluate.n_steps, 1, status)
@@ -38,7 +44,10 @@ def weights_by_rule(problem: Problem, rule: str | ArrayLike) -> NDArray[np.float
                 "number for each weight"
             )
         return np.full(n, 1.0 / n) if rule == "uniform" else centered_kta(problem)
-    given = np.asarray(rule, dtype=np.float64)
+    try:
+        given = np.asarray(rule, dtype=np.float64)
+    except (TypeError, ValueError):
+        given = np.zeros(0)
     if given.shape != (n,) or not np.isfinite(given).all() or given.min() < 0 or not given.any():
         raise DataError(
             f"weights must be {n} numbers, one for each kernel, not negative and not all zero."

@@ -28,6 +28,7 @@ from kernelpath.solvers.state import (
 DECREASE = 1e-4  # gamma of Eq. (10)
 REFRESH = 50  # iterations after which a sum of kernels is computed anew
 LOOSE, TIGHT = 1e-1, 1e-9
+EXACT = 0.1  # of the tolerance: gap of the machines of a result
 SMALLEST_STEP = 1e-10
 
 
@@ -78,7 +79,15 @@ def spg(
     reference, count, memory = at.value, 1.0, 1.0
     for n_iter in range(1, max_iter + 1):
         if progress.done:
-            return _finish(progress, n_iter - 1, CONVERGED)
+            if progress.svm_gap <= EXACT * tol or precision <= TIGHT:
+                return progress.result(n_iter - 1, CONVERGED)
+            # Loose machines overstate the objective, and may understate the residual.
+            weights = cast(Evaluation, progress.best).weights
+            precision = max(0.1 * precision, TIGHT)
+            at = evaluate(weights, precision, line.kernel_at(weights))
+            gradient = progress.look(at)
+            reference, step = at.value, _first_step(weights, gradient)
+            continue
         tighter = _precision(progress, precision)
         if tighter < precision:
             precision = tighter
@@ -251,6 +260,6 @@ def _finish(progress: Progress, n_iter: int, status: str) -> Solution:
     """Solve the machines of the best point exactly: loose ones overstate the objective."""
     best = progress.best
     assert best is not None
-    if progress.svm_gap > 0.1 * progress.tol:
+    if progress.svm_gap > EXACT * progress.tol:
         progress.look(progress.evaluate(best.weights, 1e-6))
-    return progress.result(n_iter, status)
+    return progress.result(n_iter, CONVERGED if progress.done else status)

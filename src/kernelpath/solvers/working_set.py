@@ -24,7 +24,7 @@ MOST_FRESH = 400
 INNER = 0.5  # share of the tolerance that the last round may leave
 SHARE = 0.1  # of the gap on all kernels: a round that leaves less of it is too exact
 FIRST_GAP = 0.25
-STUCK = 0.9  # of the gap of the round before
+STUCK, PATIENCE = 0.99, 3  # of the gap of the round before, and rounds as useless as that
 LEAST = 1e-3  # of the tolerance: a round as exact as that cannot be improved
 
 
@@ -63,14 +63,15 @@ def working_set(
         duals = whole.take(found, parts)
         if whole.gap <= tol:
             return whole.result(1, CONVERGED)
-    inner = before = math.inf
+    inner, before, stuck = math.inf, math.inf, 0
     for n_iter in range(1, max_iter + 1):
         fresh = _fresh(problem, whole.gradient, parts, len(weights))
-        if n_iter > 1 and (len(fresh) == 0 or whole.gap > STUCK * before):
+        stuck = stuck + 1 if whole.gap > STUCK * before else 0
+        if n_iter > 1 and (len(fresh) == 0 or stuck >= PATIENCE):
             # All that is missing is in the set, or comes and goes: a round may leave less.
             if inner <= LEAST * tol:
                 return whole.result(n_iter, STALLED)
-            inner *= 0.3
+            inner, stuck = 0.3 * inner, 0
         before = whole.gap
         inner = min(inner, max(INNER * tol, SHARE * whole.gap))
         parts = np.concatenate([parts, fresh])

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from kernelpath.errors import DataError
 from kernelpath.weighted.base import as_columns
-from kernelpath.weighted.matrices import SYMMETRY, as_numbers, check_grams, factored
+from kernelpath.weighted.matrices import SYMMETRY, as_numbers, check_grams, factored, rounding_of
 from kernelpath.weighted.stacks import HeldSum
 
 NOTHING = 1e-12  # trace of a centred matrix, relative to the matrix, that counts as zero
@@ -52,7 +52,8 @@ class GivenKernels(HeldSum):
         self.constant = np.zeros(self.n_kernels, dtype=bool)
         # One at a time: most are kept as factors, and copies of all would double the memory.
         kept = (self._normalised(k, K, standardize) for k, K in enumerate(matrices))
-        self._engine = factored(kept)
+        rounding = max(rounding_of(one) for one in _matrices(grams))
+        self._engine = factored(kept, rounding=rounding)
 
     def _normalised(self, k: int, K: NDArray[np.float64], standardize: bool) -> NDArray:
         """A matrix as it enters the sum."""
@@ -92,12 +93,13 @@ class GivenKernels(HeldSum):
         """Refuse what does not belong to the matrices of training."""
         names = _names(grams)
         if names is not None and self.names is not None:
+            grams = {str(name): gram for name, gram in grams.items()}
             missing = [name for name in self.names if name not in grams]
             if missing:
                 raise DataError(
                     f"There is no matrix {missing[0]!r}; give one for each of those of fit."
                 )
-            extra = [name for name in grams if str(name) not in set(self.names)]
+            extra = [name for name in grams if name not in set(self.names)]
             if extra:
                 raise DataError(f"The matrix {extra[0]!r} was not there in fit; leave it out.")
             grams = [grams[name] for name in self.names]

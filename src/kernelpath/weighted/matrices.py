@@ -16,6 +16,7 @@ from kernelpath.weighted.stacks import LOW_RANK, Concatenated, joined
 
 SYMMETRY = 1e-8  # largest difference of a matrix from its transpose, relative to its size
 NEGATIVE = 1e-8  # smallest eigenvalue, relative to the largest, that counts as zero
+SINGLE = 1e-5  # the same, and for symmetry, where matrices were given in single precision
 RANK_TOL = 1e-10  # share of the trace that a factor may leave out
 
 
@@ -23,6 +24,7 @@ def check_grams(grams: Any) -> list[NDArray[np.float64]]:
     """Refuse what is no list of kernel matrices of the same rows, and say which one and why."""
     if getattr(grams, "ndim", 3) == 2:
         grams = [grams]
+    grams = list(grams)
     checked = [as_numbers(k, gram) for k, gram in enumerate(grams)]
     if not checked:
         raise DataError("There is no kernel matrix; give at least one.")
@@ -36,8 +38,10 @@ def check_grams(grams: Any) -> list[NDArray[np.float64]]:
         size, apart = size_and_asymmetry(gram)
         if np.isnan(size):
             raise DataError(f"Kernel matrix {k} holds NaN or infinite values.")
-        if apart > SYMMETRY * size:
+        if apart > max(SYMMETRY, rounding_of(grams[k])) * size:
             raise DataError(f"Kernel matrix {k} is not symmetric.")
+        if apart > SYMMETRY * size:
+            checked[k] = 0.5 * (gram + gram.T)
     return checked
 
 
@@ -51,14 +55,21 @@ def as_numbers(k: int, gram: Any) -> NDArray[np.float64]:
         raise DataError(f"Kernel matrix {k} is no matrix of numbers ({error}).") from error
 
 
-def factored(grams: Iterable[NDArray[np.float64]], tol: float = RANK_TOL) -> Concatenated:
+def rounding_of(gram: Any) -> float:
+    """Rounding errors of a matrix as it was given, relative to its size."""
+    return SINGLE if getattr(getattr(gram, "dtype", None), "itemsize", 8) < 8 else NEGATIVE
+
+
+def factored(
+    grams: Iterable[NDArray[np.float64]], tol: float = RANK_TOL, rounding: float = NEGATIVE
+) -> Concatenated:
     """Matrices of low rank as factors, the others packed.
 
-    Refuses matrices that are not positive semidefinite.
+    Refuses matrices that are not positive semidefinite, but for rounding.
     """
     factors, whole, low, full = [], [], [], []
     for k, gram in enumerate(grams):
-        factor = factor_of(gram, tol, name=f"Kernel matrix {k}")
+        factor = factor_of(gram, tol, f"Kernel matrix {k}", rounding)
         if factor.shape[1] <= LOW_RANK * len(gram):
             factors.append(factor.T)
             low.append(k)
@@ -68,7 +79,12 @@ def factored(grams: Iterable[NDArray[np.float64]], tol: float = RANK_TOL) -> Con
     return joined(factors, low, whole, full)
 
 
-def factor_of(gram: NDArray, tol: float = RANK_TOL, name: str = "A kernel matrix") -> NDArray:
+def factor_of(
+    gram: NDArray,
+    tol: float = RANK_TOL,
+    name: str = "A kernel matrix",
+    rounding: float = NEGATIVE,
+) -> NDArray:
     """Factor of a positive semidefinite matrix, of as few columns as the tolerance allows.
 
     Examples
@@ -78,7 +94,7 @@ def factor_of(gram: NDArray, tol: float = RANK_TOL, name: str = "A kernel matrix
     (3, 1)
     """
     factor = _pivoted(gram, tol)
-    return _spectral(gram, tol, name) if factor is None else factor
+    return _spectral(gram, tol, name, rounding) if factor is None else factor
 
 
 def _pivoted(gram: NDArray, tol: float) -> NDArray | None:
@@ -99,11 +115,11 @@ def _pivoted(gram: NDArray, tol: float) -> NDArray | None:
     return factor if np.linalg.norm(rest) <= room * np.linalg.norm(probe) else None
 
 
-def _spectral(gram: NDArray, tol: float, name: str) -> NDArray:
+def _spectral(gram: NDArray, tol: float, name: str, rounding: float) -> NDArray:
     """Factor by eigenvectors, which says what is wrong with a matrix that has none."""
     values, vectors = np.linalg.eigh(gram)
     largest = max(values[-1], 0.0) if len(values) else 0.0
-    if len(values) and values[0] < -NEGATIVE * max(largest, np.abs(gram).max()):
+    if len(values) and values[0] < -rounding * max(largest, np.abs(gram).max()):
         raise DataError(
             f"{name} is not positive semidefinite: it has the eigenvalue {values[0]:.3g}."
         )
