@@ -13,7 +13,7 @@ GROUPS = {
         "PathCV", "PathScores", "OperatingPoint", "Stability", "NestedScore", "JointRBFSVM",
         "WeightedKernelSVM", "load_model",
     ),
-    "Selectors": ("LpKTASelector", "GMKLClassifier", "GMKLRegressor"),
+    "Selectors": ("LpKTASelector", "GMKLClassifier", "GMKLRegressor", "NMMKLSelector"),
     "Costs and sets of weights": (
         "L1", "Lp", "ElasticNet", "MixedNorm", "NoRegularizer", "NonNegative", "Simplex",
         "CappedSimplex", "Box",

@@ -52,7 +52,7 @@ ALLOWED = {
     },
     "combine": FOUNDATION | {"path", "alignment"},
     "tracers": FOUNDATION | {
-        "path", "alignment", "solvers", "fits", "weight_norms", "problem",
+        "path", "alignment", "solvers", "fits", "feasible_sets", "weight_norms", "problem",
     },
     "weighting": set(),
     "rankings": {"errors", "kernels", "path", "weighting"},
@@ -70,7 +70,7 @@ ALLOWED = {
 }  # fmt: skip
 ONE_LAYER = {  # modules that belong together
     "path_parts": "path", "path_file": "path", "archive_kinds": "archive",
-    "table_files": "tables",
+    "table_files": "tables", "budget_set": "feasible_sets",
     "operating_point": "scoring", "stability": "scoring", "nested": "scoring",
 }  # fmt: skip
 # Upward by design: plotting is a convenience of the path, imported when called.

@@ -78,6 +78,14 @@ def test_the_guide_to_gmkl_runs(tmp_path, monkeypatch):
     assert names["cv"].operating_point_.n_features >= 1
 
 
+def test_the_guide_to_nmmkl_runs():
+    names: dict = {}
+    for block in python_blocks(ROOT / "docs" / "guide" / "nmmkl.md"):
+        exec(compile(block, "nmmkl.md", "exec"), names)
+    assert names["selector"].ratio_ <= names["selector"].bound_ * (1 + 1e-4)
+    assert [point.names for point in names["path"]] == [("x2",), ("x0", "x1")]
+
+
 @pytest.mark.slow
 def test_the_tutorial_runs_and_says_what_it_prints(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

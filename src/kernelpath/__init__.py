@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from kernelpath.errors import DataError, KernelPathError, PathFileError
     from kernelpath.estimators.gmkl import GMKLClassifier, GMKLRegressor
     from kernelpath.estimators.lp_kta import LpKTASelector
+    from kernelpath.estimators.nmmkl import NMMKLSelector
     from kernelpath.estimators.path_cv import PathCV
     from kernelpath.estimators.path_cv_file import load_model
     from kernelpath.feasible_sets import Box, CappedSimplex, LpBall, NonNegative, Simplex
@@ -56,6 +57,7 @@ _HOME = {
     "LpKTASelector": "kernelpath.estimators.lp_kta",
     "GMKLClassifier": "kernelpath.estimators.gmkl",
     "GMKLRegressor": "kernelpath.estimators.gmkl",
+    "NMMKLSelector": "kernelpath.estimators.nmmkl",
     "L1": "kernelpath.weight_norms",
     "Lp": "kernelpath.weight_norms",
     "ElasticNet": "kernelpath.weight_norms",
@@ -125,6 +127,7 @@ __all__ = [
     "LpBall",
     "LpKTASelector",
     "MixedNorm",
+    "NMMKLSelector",
     "NestedScore",
     "NoRegularizer",
     "NonNegative",

@@ -322,6 +322,8 @@ def _cap_and_total(feasible: FeasibleSet, n: int) -> tuple[float, float] | None:
 
 def _on(feasible: FeasibleSet, active: NDArray[np.intp]) -> FeasibleSet:
     """The set of the active weights, where each weight has bounds of its own."""
+    if hasattr(feasible, "on"):
+        return feasible.on(active)
     if not isinstance(feasible, Box):
         return feasible
     low, high = (

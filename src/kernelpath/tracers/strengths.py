@@ -96,7 +96,7 @@ def path_of(
         values=[one.objective for one in solutions],
         kkt=[one.residual for one in solutions],
         gaps=[np.nan if one.gap is None else one.gap for one in solutions],
-        events=_events(np.array(rows) > 0, parameters, more.get("feature_names")),
+        events=events_between(np.array(rows) > 0, parameters, more.get("feature_names")),
         **more,
     )
 
@@ -110,7 +110,7 @@ def feature_weights(
     return np.where(total > SELECTED * total.max(initial=0.0), total, 0.0)
 
 
-def _events(
+def events_between(
     inside: NDArray[np.bool_], parameters: NDArray[np.float64], names: Any = None
 ) -> list[PathEvent]:
     """Who enters and who leaves, from point to point."""

@@ -1,0 +1,369 @@
+"""NMMKLSelector: the best features for a budget, by non-monotonic multiple kernel learning."""
+
+from __future__ import annotations
+
+import numbers
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
+
+from kernelpath.errors import DataError, not_one_of
+from kernelpath.estimators._base import PathSelector, report_constant
+from kernelpath.estimators._gmkl_kernels import bind_kernel
+from kernelpath.estimators._nmmkl_units import fixed_units, twins, unit_of_columns
+from kernelpath.estimators._path_cv_setup import check_finite
+from kernelpath.fits.losses import DualProblem, EpsilonInsensitive, HuberHinge
+from kernelpath.inputs import ColumnTable
+from kernelpath.path import FeaturePath
+from kernelpath.problem import Problem
+from kernelpath.progress import begin, progress_bar
+from kernelpath.solvers.rounding import RULES
+from kernelpath.solvers.state import CONVERGED
+from kernelpath.targets import as_vector, encode_target, infer_task
+from kernelpath.tracers.budgets import BudgetPoint, published_bound, trace_budgets
+from kernelpath.tracers.strengths import events_between
+from kernelpath.weight_norms import NoRegularizer
+from kernelpath.weighted.grouped import GroupedKernels
+
+METHOD = "nmmkl"
+ALL = "all"
+SOLVERS = ("auto", "newton", "spg", "pgd", "working_set")
+MOST_BOUND_ROWS = 2000  # more rows: the bound of Theorem 4 would take longer than the path
+
+
+class NMMKLSelector(PathSelector):
+    r"""The best features for a budget: a choice for each budget of its own [yang2015]_.
+
+    .. math:: \min_{|S| = m}\; \omega(S), \qquad \omega(S) = \min_{w, b} \tfrac12 \|w\|^2
+              + \sum_i \ell(y_i, f_S(x_i))
+
+    where the machine sees the features of ``S`` only.  The best two need not contain the best
+    one.  The choice comes from the convex relaxation with weights between 0 and 1 and is improved
+    by exchanges; its dual bound certifies how much better any other choice could be.
+
+    Parameters
+    ----------
+    n_features_to_select : int, sequence of int, or "all"
+        Budget; or several, or all from 1 on: then ``path_`` holds them all, and the largest one
+        is selected.
+    C : float
+        Cost of errors.
+    ridge : float
+        The paper's tau: errors up to ``ridge * C`` cost their square.  0 is the plain loss.
+    task : {"auto", "classification", "regression"}
+    kernel : {"linear", "rbf", "polynomial", "laplace", "delta", "auto", "bandwidths"} or \
+FeatureKernel
+        Kernel of a feature, centred and of mean diagonal 1.  A linear one standardises the column.
+    epsilon : float
+        Regression: errors up to this size, in standard deviations of the target, cost nothing.
+    rounding : {"swap", "weights", "paper"}
+        From the relaxed weights to features: the largest weights, improved by exchanges; the
+        largest weights; or the largest quadratic forms, as published.
+    groups : sequence, optional
+        A label for each column: columns of one label are one feature of the budget, such as those
+        of a variable that was split into indicators.
+    must_include : sequence of str or int, or mask, optional
+        Columns that are in every choice.
+    solver : {"auto", "newton", "spg", "pgd", "working_set"}
+    tol : float
+        Relative gap of the relaxation to reach.
+    max_iter : int, optional
+
+    Attributes
+    ----------
+    path_ : FeaturePath
+        One point for each budget; supports need not be nested, and ``path_.events`` says who
+        enters and who leaves.  Selected features have weight 1.
+    support_ : ndarray of bool, shape (n_features,)
+    relaxed_weights_ : ndarray of shape (n_features,)
+        Weights of the relaxation, between 0 and 1.
+    gap_ : float
+        Certified relative gap of the relaxation.
+    ratio_ : float
+        Objective of the choice relative to the dual bound: no other choice of as many features is
+        better by a larger factor.
+    bound_ : float
+        Theorem 4 of the paper, known before rounding; `ratio_` is never larger.
+    marginal_value_ : float
+        What one more feature would be worth: the multiplier of the budget.
+    budgets_, ratios_, bounds_, marginal_values_ : ndarray of shape (n_budgets,)
+        The same for every budget.
+    relaxed_path_ : ndarray of shape (n_budgets, n_features)
+    ties_ : list of ndarray
+        Columns that no target can tell apart; which of them is chosen means nothing.
+    objective_, n_svm_, n_features_in_, feature_names_in_, classes_
+
+    References
+    ----------
+    .. [yang2015] Yang, Xu, Lyu, King. Budget constrained non-monotonic feature selection. Neural
+       Networks, 2015.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import kernelpath as kp
+    >>> rng = np.random.default_rng(0)
+    >>> y = np.repeat([-1, 1], 100)
+    >>> e, f, g = rng.normal(size=(3, 200))
+    >>> X = np.column_stack([1.1 * y + e, 1.1 * y - e + 0.4 * f, 1.55 * y + g])
+    >>> path = kp.NMMKLSelector([1, 2], C=0.1).fit(X, y).path_
+    >>> path[0].names, path[1].names
+    (('x2',), ('x0', 'x1'))
+    """
+
+    def __init__(
+        self,
+        n_features_to_select: Any = 10,
+        C: float = 1.0,
+        ridge: float = 0.1,
+        *,
+        task: str = "auto",
+        kernel: Any = "linear",
+        epsilon: float = 0.1,
+        rounding: str = "swap",
+        groups: Any = None,
+        must_include: Any = None,
+        solver: str = "auto",
+        tol: float = 1e-4,
+        max_iter: int | None = None,
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.C = C
+        self.ridge = ridge
+        self.task = task
+        self.kernel = kernel
+        self.epsilon = epsilon
+        self.rounding = rounding
+        self.groups = groups
+        self.must_include = must_include
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+
+    def fit(self, X: Any, y: ArrayLike) -> NMMKLSelector:
+        """Choose the features of every budget.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or dataframe of shape (n_samples, n_features)
+        y : array of shape (n_samples,)
+
+        Returns
+        -------
+        NMMKLSelector
+        """
+        self._check_settings()
+        table, y = self._check_table(X, y)
+        check_finite(table)
+        with progress_bar():
+            begin("kernels")
+            problem, columns = self._problem(table, as_vector(y))
+            self._trace(problem, columns, table, y)
+        return self
+
+    def _problem(self, table: ColumnTable, y: NDArray) -> tuple[Problem, list[NDArray[np.intp]]]:
+        """The machine and its kernels, one for each unit of the budget; the columns of each."""
+        duals = self._duals(y, len(y))
+        if len(y) != table.shape[0]:
+            raise DataError(f"X has {table.shape[0]} rows, but y has {len(y)} values.")
+        bound = bind_kernel("sum", self.kernel, True, table)
+        if (bound.features < 0).any():
+            raise ValueError(
+                f"kernel={self.kernel!r} has kernels of several columns, which no budget can "
+                "count; take one kernel per column, such as 'bandwidths'"
+            )
+        report_constant(table, bound.constant, stacklevel=4)
+        units = unit_of_columns(self.groups, table)
+        # Constant columns have no kernel to speak of: they are no units.
+        usable = ~bound.constant[bound.features]
+        kept = np.unique(units[bound.features[usable]])
+        place = np.full(units.max() + 1, -1)
+        place[kept] = np.arange(len(kept))
+        kernel: Any = bound.kernel
+        own = place[units[bound.features]]
+        if not usable.all():
+            kernel = kernel.restrict(np.flatnonzero(usable))
+        if kernel.n_kernels != len(kept):
+            kernel = GroupedKernels(kernel, own[usable])
+        self._fixed = self._placed(fixed_units(self.must_include, table, units), place)
+        columns = [np.flatnonzero((units == unit) & ~bound.constant) for unit in kept]
+        return Problem(kernel, duals, NoRegularizer()), columns
+
+    def _placed(self, fixed: tuple[int, ...], place: NDArray[np.intp]) -> tuple[int, ...]:
+        if any(place[unit] < 0 for unit in fixed):
+            raise DataError("must_include names a constant column, which cannot be selected.")
+        return tuple(int(place[unit]) for unit in fixed)
+
+    def _duals(self, y: NDArray, n: int) -> tuple[DualProblem, ...]:
+        task = infer_task(y, self.task)
+        target = encode_target(y, task=task)
+        self._task = task
+        if task == "regression":
+            if hasattr(self, "classes_"):
+                del self.classes_
+            y = y.astype(np.float64)
+            scaled = (y - y.mean()) / (float(y.std()) or 1.0)
+            return (EpsilonInsensitive(self.C, self.epsilon, self.ridge).dual(scaled),)
+        assert target.classes is not None
+        self.classes_: NDArray = target.classes
+        codes = np.searchsorted(self.classes_, y)
+        loss = HuberHinge(self.C, self.ridge)
+        if len(self.classes_) == 2:
+            return (loss.dual(np.where(codes == 1, 1.0, -1.0)),)
+        labels = [np.where(codes == k, 1.0, -1.0) for k in range(len(self.classes_))]
+        return tuple(loss.dual(label) for label in labels)
+
+    def _budgets(self, n_units: int, n_fixed: int) -> list[int]:
+        """Budgets in increasing order; what exceeds the usable features is cut, with a warning."""
+        given = self.n_features_to_select
+        if isinstance(given, str):
+            return list(range(max(n_fixed, 1), n_units + 1))
+        asked = np.unique(np.atleast_1d(np.asarray(given)))
+        if asked[0] < max(n_fixed, 1):
+            raise DataError(
+                f"a budget of {asked[0]} has no room for the {n_fixed} features of must_include."
+                if n_fixed > 1 or asked[0] >= 1
+                else f"n_features_to_select must be at least 1, got {asked[0]}."
+            )
+        if asked[-1] > self.n_features_in_:
+            raise DataError(
+                f"n_features_to_select must be at most {self.n_features_in_}, the number of "
+                f"columns, got {asked[-1]}."
+            )
+        if asked[-1] > n_units:
+            warnings.warn(
+                f"n_features_to_select={asked[-1]}, but there are only {n_units} features to "
+                "choose from (groups count once, constant columns not at all).",
+                UserWarning,
+                stacklevel=4,
+            )
+        return sorted({int(min(budget, n_units)) for budget in asked})
+
+    def _trace(
+        self, problem: Problem, columns: list[NDArray[np.intp]], table: ColumnTable, y: NDArray
+    ) -> None:
+        budgets = self._budgets(problem.kernel.n_kernels, len(self._fixed))
+        update = begin("budgets")
+        options = {} if self.max_iter is None else {"max_iter": self.max_iter}
+        points = list(
+            trace_budgets(
+                problem,
+                budgets,
+                fixed=self._fixed,
+                rounding=self.rounding,
+                solver=self.solver,
+                tol=self.tol,
+                tell=lambda done: update(done, len(budgets)),
+                **options,
+            )
+        )
+        self._warn(points)
+        few = problem.kernel.n_rows <= MOST_BOUND_ROWS
+        self.budgets_ = np.array(budgets)
+        self.ratios_ = np.array([one.ratio for one in points])
+        self.marginal_values_ = np.array([one.marginal_value for one in points])
+        self.bounds_ = np.array(
+            [published_bound(problem, one.relaxed) if few else np.nan for one in points]
+        )
+        self.relaxed_path_ = self._on_columns([one.relaxed.weights for one in points], columns)
+        self.path_ = self._path(points, columns, table, y)
+        self.ties_ = [
+            np.sort(np.concatenate([columns[unit] for unit in group]))
+            for group in twins(problem.kernel)  # type: ignore[arg-type]
+        ]
+        self._keep(points)
+        self._state_ties()
+
+    def _on_columns(
+        self, rows: list[NDArray[np.float64]], columns: list[NDArray[np.intp]]
+    ) -> NDArray[np.float64]:
+        """Numbers of units as numbers of columns."""
+        full = np.zeros((len(rows), self.n_features_in_))
+        for unit, own in enumerate(columns):
+            full[:, own] = np.array([row[unit] for row in rows])[:, None]
+        return full
+
+    def _path(
+        self,
+        points: list[BudgetPoint],
+        columns: list[NDArray[np.intp]],
+        table: ColumnTable,
+        y: NDArray,
+    ) -> FeaturePath:
+        chosen = self._on_columns([one.choice.at.weights for one in points], columns) > 0
+        parameters = self.budgets_.astype(np.float64)
+        return FeaturePath(
+            method=METHOD,
+            parameter_name="budget",
+            parameters=parameters,
+            weights=sparse.csr_array(chosen.astype(np.float64)),
+            supports=sparse.csr_array(chosen),
+            values=[one.objective for one in points],
+            kkt=[one.relaxed.residual for one in points],
+            gaps=[np.nan if one.relaxed.gap is None else one.relaxed.gap for one in points],
+            events=events_between(chosen, parameters, table.names),
+            feature_names=table.names,
+            provenance=self._describe(table, y, task=self._task),
+        )
+
+    def _keep(self, points: list[BudgetPoint]) -> None:
+        """Fitted attributes of the largest budget."""
+        last = points[-1]
+        self.support_ = self.path_[-1].support
+        self.relaxed_weights_ = self.relaxed_path_[-1]
+        self.gap_, self.objective_ = last.relaxed.gap, last.objective
+        self.ratio_, self.bound_ = float(self.ratios_[-1]), float(self.bounds_[-1])
+        self.marginal_value_ = float(self.marginal_values_[-1])
+        self.n_svm_ = sum(one.n_svm for one in points)
+
+    def _warn(self, points: list[BudgetPoint]) -> None:
+        missed = [one for one in points if one.relaxed.status != CONVERGED]
+        if missed:
+            worst = max(one.relaxed.gap or np.inf for one in missed)
+            warnings.warn(
+                f"At {len(missed)} of {len(points)} budgets the relaxation did not reach "
+                f"tol={self.tol:g}; the largest certified gap is {worst:.1e}. Raise max_iter or "
+                "tol.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+
+    def _state_ties(self) -> None:
+        """Warn where a choice between columns that are the same was made."""
+        split = [tie for tie in self.ties_ if 0 < self.support_[tie].sum() < len(tie)]
+        if split:
+            names = self.path_.feature_names
+            shown = "; ".join(", ".join(repr(str(names[j])) for j in tie[:5]) for tie in split[:3])
+            warnings.warn(
+                f"Some selected columns have twins that explain exactly as much: {shown}. Which "
+                "of them was chosen means nothing; ties_ lists them.",
+                UserWarning,
+                stacklevel=4,
+            )
+
+    def _check_settings(self) -> None:
+        for name, least in (("C", "positive"), ("tol", "positive"), ("ridge", 0), ("epsilon", 0)):
+            value = getattr(self, name)
+            number = isinstance(value, numbers.Real) and not isinstance(value, bool)
+            if not number or not np.isfinite(value) or value < 0 or (least and value == 0):
+                words = "positive" if least else "at least 0"
+                raise ValueError(f"{name} must be a number that is {words}, got {value!r}")
+        if self.rounding not in RULES:
+            raise not_one_of("rounding", self.rounding, RULES)
+        if self.solver not in SOLVERS:
+            raise not_one_of("solver", self.solver, SOLVERS)
+        budgets = self.n_features_to_select
+        if isinstance(budgets, str):
+            if budgets != ALL:
+                raise not_one_of("n_features_to_select", budgets, [ALL], "a number or numbers")
+            return
+        values = np.asarray(budgets)
+        if values.ndim > 1 or values.size == 0 or values.dtype.kind not in "iu":
+            raise ValueError(
+                f"n_features_to_select must be a whole number, several of them, or {ALL!r}, got "
+                f"{budgets!r}"
+            )
