@@ -16,6 +16,7 @@ from kernelpath.fits.losses import (
 )
 from kernelpath.problem import ANY_WEIGHTS, Evaluator, Problem, lower_bound, stationarity
 from kernelpath.solvers.alternation import alternate
+from kernelpath.solvers.choice import solve
 from kernelpath.solvers.newton import newton
 from kernelpath.solvers.spg import pgd, spg
 from kernelpath.solvers.state import MissingCapability
@@ -130,6 +131,16 @@ def test_the_optimum_of_a_sum(solver, loss, name):
     assert found.lower <= optimum + slack
     assert optimum - slack <= found.objective <= optimum * (1 + tol) + slack
     np.testing.assert_allclose(feasible.project(found.weights), found.weights, atol=1e-9)
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=repr)
+@pytest.mark.parametrize("name", COSTS)
+def test_the_default_is_exact_to_one_part_in_a_million(loss, name):
+    regularizer, feasible, cost, inside = COSTS[name]
+    found = solve(problem_of(loss, regularizer, feasible), tol=1e-6, max_iter=20_000)
+    optimum = mkl_value(FACTORS, loss, [targets(loss)], cost, inside)
+    assert found.status == "converged"
+    assert found.objective == pytest.approx(optimum, rel=1.1e-6)  # cvxpy's own error
 
 
 @pytest.mark.parametrize("solver", ["spg", "newton"])

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,8 +36,11 @@ def working_set(
     max_iter: int = 100,
     warm: bool = True,
     duals: Sequence[NDArray[np.float64]] | None = None,
+    over: Callable[..., Solution] = newton,
 ) -> Solution:
-    """Solve on some kernels by `newton`, look at all of them, add those that want a weight.
+    """Solve on some kernels, look at all of them, add those that want a weight.
+
+    ``over`` is the solver of a round: `newton`, or any other one.
 
     A round costs one pass over all kernels; the bound from below is one of the whole problem.  A
     round is as exact as the gap on all kernels makes worthwhile.
@@ -49,7 +52,7 @@ def working_set(
         a_cost_of_each_weight_by_itself=is_separable(problem.regularizer),
     )
     if isinstance(problem.feasible, Box):  # bounds of its own for each weight, and perhaps no zero
-        return newton(problem, start, tol=tol, max_iter=2 * max_iter, warm=warm, duals=duals)
+        return over(problem, start, tol=tol, max_iter=2 * max_iter, warm=warm, duals=duals)
     kernel = cast(SumKernel, problem.kernel)
     whole = _Whole(problem, kernel)
     parts, weights = np.zeros(0, np.intp), np.zeros(0)
@@ -58,8 +61,8 @@ def working_set(
         parts = np.flatnonzero(start)
         weights = start[parts]
         inside = _restricted(problem, kernel, parts)
-        precision = min(FIRST_PRECISION, tol)
-        found = newton(inside, weights, max_iter=0, warm=warm, duals=duals, precision=precision)
+        look = {"max_iter": 0 if over is newton else 1, **_first(over, tol)}
+        found = over(inside, weights, warm=warm, duals=duals, **look)
         duals = whole.take(found, parts)
         if whole.gap <= tol:
             return whole.result(1, CONVERGED)
@@ -78,14 +81,18 @@ def working_set(
         weights = np.concatenate([weights, np.zeros(len(fresh))])
         inside = _restricted(problem, kernel, parts)
         begin = weights if weights.any() else None
-        precision = min(FIRST_PRECISION, inner)
-        found = newton(inside, begin, tol=inner, warm=warm, duals=duals, precision=precision)
+        found = over(inside, begin, tol=inner, warm=warm, duals=duals, **_first(over, inner))
         duals = whole.take(found, parts)
         if whole.gap <= tol:
             return whole.result(n_iter, CONVERGED)
         used = found.weights > 0
         parts, weights = parts[used], found.weights[used]
     return whole.result(max_iter, LIMIT)
+
+
+def _first(over: Callable[..., Solution], tol: float) -> dict[str, Any]:
+    """Precision of the first machines of a round, for the solver that takes one."""
+    return {"precision": min(FIRST_PRECISION, tol)} if over is newton else {}
 
 
 def is_separable(regularizer: Regularizer) -> bool:
