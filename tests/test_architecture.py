@@ -70,7 +70,8 @@ ALLOWED = {
 }  # fmt: skip
 ONE_LAYER = {  # modules that belong together
     "path_parts": "path", "path_file": "path", "archive_kinds": "archive",
-    "table_files": "tables", "budget_set": "feasible_sets", "__main__": "cli",
+    "table_files": "tables", "budget_set": "feasible_sets", "projections": "feasible_sets",
+    "__main__": "cli",
     "operating_point": "scoring", "stability": "scoring", "nested": "scoring",
 }  # fmt: skip
 # Upward by design: plotting is a convenience of the path, imported when called.

@@ -8,15 +8,15 @@ optimality gaps.  The functions :math:`r` live in :mod:`kernelpath.weight_norms`
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
 from dataclasses import dataclass
 from typing import ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from kernelpath.projections import fill, onto_unit_ball, p_norm
+
 ROUNDING = 1e-12  # relative; totals closer than this are taken as equal
-SMALLEST = 1e-250  # smaller weights are 0
 UNBOUNDED = "{} is not bounded; minimize_linear needs Simplex, LpBall or another bounded set"
 
 
@@ -83,25 +83,38 @@ class _FixedTotal:
     def project(self, x: ArrayLike) -> NDArray[np.float64]:
         """Nearest point, from one sort and searches in it: ``O(n log n)``."""
         x = _vector(x)
-        return _fill(x, *self._shape(len(x)))
+        return fill(x, *self._shape(len(x)))
 
     def support(self, g: ArrayLike) -> float:
-        """Value of the largest entries, filled up to the cap."""
+        """Value of the largest entries, filled up to the cap; no sort of all: ``O(n)``."""
         g = _vector(g)
-        return float(g @ self.minimize_linear(-g))
+        n_full, rest = self._filled(len(g))
+        count = n_full + (rest > 0.0)
+        if count == 0:
+            return 0.0
+        largest = np.sort(np.partition(g, len(g) - count)[len(g) - count :])[::-1]
+        value = float(largest[:n_full].sum()) * self._shape(len(g))[1] if n_full else 0.0
+        return value + (rest * float(largest[-1]) if rest > 0.0 else 0.0)
 
     def minimize_linear(self, g: ArrayLike) -> NDArray[np.float64]:
         """Fill the smallest entries up to the cap, the first ones of equals."""
         order = np.argsort(_vector(g), kind="stable")
-        total, cap = self._shape(len(order))
+        n_full, rest = self._filled(len(order))
         d = np.zeros(len(order))
+        d[order[:n_full]] = self._shape(len(order))[1]
+        if rest > 0.0:
+            d[order[n_full]] = rest
+        return d
+
+    def _filled(self, n: int) -> tuple[int, float]:
+        """Number of weights at the cap in a corner, and what is left for one more."""
+        total, cap = self._shape(n)
         n_full = round(total / cap) if cap > 0 else 0
         # A total of n_full caps but for rounding must not leave a speck on one more weight.
-        if abs(total - n_full * cap) > ROUNDING * total:
-            n_full = math.floor(total / cap)
-            d[order[n_full]] = total - n_full * cap
-        d[order[:n_full]] = cap
-        return d
+        if abs(total - n_full * cap) <= ROUNDING * total:
+            return n_full, 0.0
+        n_full = math.floor(total / cap)
+        return n_full, total - n_full * cap
 
     def start(self, n: int) -> NDArray[np.float64]:
         """Equal weights."""
@@ -277,18 +290,18 @@ class LpBall:
         y = np.maximum(_vector(x), 0.0)
         if self.p == math.inf:
             return np.minimum(y, self.radius)
-        norm = _norm(y, self.p)
+        norm = p_norm(y, self.p)
         if norm <= self.radius:
             return y
         if self.p == 1 or self.radius == 0.0:
-            return _fill(y, self.radius, self.radius)
-        onto = y / norm if self.p == 2 else _onto_unit_ball(y / self.radius, float(self.p))
+            return fill(y, self.radius, self.radius)
+        onto = y / norm if self.p == 2 else onto_unit_ball(y / self.radius, float(self.p))
         return self.radius * onto
 
     def support(self, g: ArrayLike) -> float:
         """``radius`` times the dual norm of the positive part."""
         dual = math.inf if self.p == 1 else 1.0 if self.p == math.inf else self.p / (self.p - 1.0)
-        return self.radius * _norm(np.maximum(_vector(g), 0.0), dual)
+        return self.radius * p_norm(np.maximum(_vector(g), 0.0), dual)
 
     def minimize_linear(self, g: ArrayLike) -> NDArray[np.float64]:
         """Point where Hoelder's inequality is tight; 0 if no entry is negative."""
@@ -298,7 +311,7 @@ class LpBall:
         if self.p == 1:
             return Simplex(self.radius).minimize_linear(-gain)
         d = np.where(gain > 0, (gain / gain.max()) ** (1.0 / (self.p - 1.0)), 0.0)
-        return self.radius * (d / _norm(d, self.p))
+        return self.radius * (d / p_norm(d, self.p))
 
     def start(self, n: int) -> NDArray[np.float64]:
         """Equal weights of norm ``radius``."""
@@ -317,83 +330,3 @@ def _vector(x: ArrayLike) -> NDArray[np.float64]:
 def _check_finite(name: str, value: float, meaning: str) -> None:
     if not 0 <= value < math.inf:
         raise ValueError(f"{name} must be a finite number >= 0, got {value!r}; give {meaning}")
-
-
-def _norm(y: NDArray[np.float64], p: float) -> float:
-    """p-norm of entries that are not negative, without overflow inside."""
-    top = float(y.max(initial=0.0))
-    if top == 0.0 or p == math.inf:
-        return top
-    return top * float(((y / top) ** p).sum()) ** (1.0 / p)
-
-
-def _fill(x: NDArray[np.float64], total: float, cap: float) -> NDArray[np.float64]:
-    """Projection on ``0 <= d <= cap, sum d = total``; needs ``cap <= total <= n cap``.
-
-    The answer is ``clip(x - threshold, 0, cap)``.  The threshold is written as ``base - lift``,
-    where ``base`` is the smallest entry of ``x`` with a positive weight: what is summed are then
-    weights, none of them negative, and not entries of ``x``, which may be larger by many decades.
-    """
-    if total == 0.0:
-        return np.zeros(len(x))
-    down = np.sort(x)[::-1].copy()
-    count = range(1, len(x) + 1)
-
-    def filled(entries: NDArray[np.float64]) -> float:
-        return float(np.minimum(entries, cap).sum())
-
-    with np.errstate(over="ignore"):  # differences of huge entries are clipped anyway
-        # Thresholds at the first entries fill less than the total: these get positive weights.
-        n_positive = bisect_left(count, True, key=lambda j: filled(down[:j] - down[j - 1]) >= total)
-        base = down[n_positive - 1]
-        above = down[:n_positive] - base
-        n_full = 0
-        if cap < total:  # lifts that bring the first entries to the cap stay within the total
-            room, count = np.maximum(cap - above, 0.0), range(1, n_positive)
-            n_full = bisect_left(count, True, key=lambda m: filled(above + room[m - 1]) > total)
-        lift = (total - n_full * cap - above[n_full:].sum()) / (n_positive - n_full)
-        return np.clip((x - base) + max(lift, 0.0), 0.0, cap)
-
-
-def _onto_unit_ball(y: NDArray[np.float64], p: float) -> NDArray[np.float64]:
-    r"""Projection on the unit ball of a finite ``p > 1`` of ``y >= 0`` outside it.
-
-    The optimum has :math:`d_k + \lambda d_k^{p-1} = y_k` and :math:`\|d\|_p = 1`.  Newton steps on
-    :math:`\log \|d\|_p = 0` as a function of :math:`s = \log \lambda` stay in a bracket, known
-    from :math:`\lambda = d^\top (y - d) \le \|y\|_{p/(p-1)}` and
-    :math:`\|y\|_p \le 1 + \lambda \|d^{p-1}\|_p` with :math:`d \le 1`.
-    """
-    excess = _norm(y, p) - 1.0
-    if excess < 1e-14:  # less than the rounding of the norm itself
-        return y / (1.0 + excess)
-    low = math.log(excess) - math.log(len(y)) / p - 0.1
-    s = high = math.log(_norm(y, p / (p - 1.0))) + 0.1
-    for _ in range(200):
-        d, slope = _shrink(np.maximum(y, SMALLEST), math.exp(s), p)
-        top = d.max()
-        share = (d / top) ** p
-        log_norm = math.log(top) + math.log(share.sum()) / p
-        low, high = (s, high) if log_norm > 0 else (low, s)
-        step = log_norm * float(share.sum() / (share @ slope))
-        if abs(log_norm) < 1e-15 or abs(step) < 1e-15 * max(abs(s), 1.0):
-            break
-        s = s - step if low < s - step < high else 0.5 * (low + high)
-    return np.where(d > SMALLEST, d * math.exp(-log_norm), 0.0)
-
-
-def _shrink(y: NDArray, multiplier: float, p: float) -> tuple[NDArray, NDArray]:
-    """Solve ``d + multiplier d^(p-1) = y``; also the slope of ``log d`` in ``log multiplier``.
-
-    The logarithm of the left side is convex and increasing in ``log d``, so Newton steps from
-    above come down to the root and never pass it.
-    """
-    with np.errstate(over="ignore"):
-        d = np.maximum(np.minimum(y, (y / multiplier) ** (1.0 / (p - 1.0))), SMALLEST)
-    for _ in range(200):
-        power = multiplier * d ** (p - 1.0)
-        growth = d + (p - 1.0) * power  # of the left side, in log d
-        step = np.log((d + power) / y) * (d + power) / growth
-        previous, d = d, np.maximum(d * np.exp(-step), SMALLEST)
-        if np.all(np.abs(d - previous) <= 1e-9 * d):  # the next step would be below rounding
-            break
-    return d, -power / growth

@@ -365,7 +365,8 @@ def _search(
     problem = evaluate.problem
     length = 1.0
     while length > 0.1:
-        weights = problem.feasible.project(at.weights + length * move)
+        moved = at.weights + length * move
+        weights = np.where(moved == 0.0, 0.0, problem.feasible.project(moved))  # up to rounding
         K = problem.gram(weights)
         trial = evaluate(weights, evaluate.exactness, K)
         if trial.value <= at.value - DECREASE * length * slope + ROUNDING * abs(at.value):

@@ -5,6 +5,10 @@ published rule takes the features of the largest quadratic forms :math:`\tau_i` 
 of [yang2015]), but all features with a weight between 0 and 1 have the same one, Corollary 1: among
 them it follows the rounding errors of the solver.  Weights tell them apart, and exchanges on
 :math:`\omega` itself improve on both.
+
+Exchanges look at the rows at hand only, and a feature of chance fits these a little.  Where the
+relaxation prefers another one by far, a feature has to pull at the machine by more than chance:
+for one without any relation to the target :math:`u^\top K_k u` is :math:`\|u\|^2` in the mean.
 """
 
 from __future__ import annotations
@@ -15,12 +19,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelpath.problem import Evaluation, Evaluator
+from kernelpath.solvers.exchanges import predicted_changes
 
 RULES = ("swap", "weights", "paper")
 WHOLE = 1e-6  # a weight as close as that to 0 or 1 is that
 BETTER = 1e-6  # relative: a smaller gain is none
-MOST_PAIRS = 200  # exchanges that are tried before a choice counts as the best
+MOST_PAIRS = 50  # exchanges that are tried before a choice counts as the best
+HOPELESS = 0.05  # of the objective: an exchange that is to raise it by more is not tried
 MOST_EXCHANGES = 200
+BY_FAR = 0.55  # of the relaxed weight of another feature: less is much less
+CHANCE = 16.0  # times the mean quadratic form of a feature of chance: four standard deviations
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,10 +78,14 @@ class Rounder:
         plain = self.machine(self._first(_by_weight(weights, quad), size))
         if rule == "weights":
             return plain
-        candidates = [plain, self.machine(self._first(quad, size))]
+        starts = [self._first(quad, size)]
         if before is not None and len(before) < size:
-            candidates.append(self.machine(self._grown(before, quad, size)))
-        best = min(candidates, key=lambda one: one.at.upper)
+            starts.append(self._grown(before, quad, size))
+        best = plain
+        for members in starts:
+            other = self.machine(members)
+            if self._is_better(other, best, weights):
+                best = other
         return self._exchange(best, weights)
 
     def machine(self, members: NDArray[np.intp]) -> Choice:
@@ -106,22 +118,51 @@ class Rounder:
 
     def _exchange(self, best: Choice, weights: NDArray[np.float64]) -> Choice:
         """Exchange one feature for another as long as that lowers the objective."""
-        kernel = self._evaluate.problem.kernel
         for _ in range(MOST_EXCHANGES):
-            quad = kernel.grad_quad(best.at.weights, best.at.U)
-            better = self._better(best, _pairs(best.members, quad, weights, self._fixed))
+            better = self._exchanged(best, weights)
             if better is None:
                 return best
             best = better
         return best
 
-    def _better(self, best: Choice, pairs: list[tuple[int, int]]) -> Choice | None:
-        for leaves, enters in pairs[:MOST_PAIRS]:
-            members = np.where(best.members == leaves, enters, best.members)
+    def _exchanged(self, best: Choice, weights: NDArray[np.float64]) -> Choice | None:
+        """The first exchange that makes a choice better, the most promising tried first."""
+        leaving, entering = self._open(best.members, weights)
+        if len(leaving) == 0 or len(entering) == 0:
+            return None
+        change = predicted_changes(self._evaluate.problem, best.at, leaving, entering)
+        order = np.argsort(change, axis=None, kind="stable")[:MOST_PAIRS]
+        order = order[change.flat[order] < HOPELESS * best.at.upper]
+        for out, into in zip(*np.unravel_index(order, change.shape)):
+            members = np.where(best.members == leaving[out], entering[into], best.members)
             trial = self.machine(members)
-            if trial.at.upper < best.at.upper * (1.0 - BETTER):
+            if self._is_better(trial, best, weights):
                 return trial
         return None
+
+    def _open(
+        self, members: NDArray[np.intp], weights: NDArray[np.float64]
+    ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Features that may leave and enter: what has the relaxed weight 1 stays, and 0 is out."""
+        inside = np.zeros(len(weights), dtype=bool)
+        inside[members] = True
+        leaving = inside & (weights < 1.0 - WHOLE)
+        leaving[list(self._fixed)] = False
+        return np.flatnonzero(leaving), np.flatnonzero(~inside & (weights > WHOLE))
+
+    def _is_better(self, trial: Choice, best: Choice, weights: NDArray[np.float64]) -> bool:
+        """Whether a choice has the smaller objective, and not by features of chance."""
+        if trial.at.upper >= best.at.upper * (1.0 - BETTER):
+            return False
+        entering = np.setdiff1d(trial.members, best.members)
+        leaving = np.setdiff1d(best.members, trial.members)
+        doubtful = entering[weights[entering] < BY_FAR * weights[leaving].max()]
+        rest = np.intersect1d(trial.members, best.members)
+        if len(doubtful) == 0 or len(rest) == 0:
+            return True
+        at = self.machine(rest).at
+        quad = self._evaluate.problem.kernel.grad_quad(at.weights, at.U)
+        return bool(quad[doubtful].min() > CHANCE * np.square(at.U).sum())
 
 
 def _by_weight(weights: NDArray[np.float64], quad: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -131,25 +172,3 @@ def _by_weight(weights: NDArray[np.float64], quad: NDArray[np.float64]) -> NDArr
     ranks = np.empty(len(order))
     ranks[order] = np.arange(len(order))
     return ranks
-
-
-def _pairs(
-    members: NDArray[np.intp],
-    quad: NDArray[np.float64],
-    weights: NDArray[np.float64],
-    fixed: tuple[int, ...],
-) -> list[tuple[int, int]]:
-    """Exchanges of features that the relaxation leaves open, the most promising first.
-
-    What has the relaxed weight 1 stays, and what has 0 does not enter.  To first order a feature
-    that enters is worth half its quadratic form, and one that leaves costs as much.
-    """
-    inside = np.setdiff1d(members, np.array(fixed, dtype=np.intp))
-    outside = np.setdiff1d(np.arange(len(quad)), members)
-    leaving = inside[weights[inside] < 1.0 - WHOLE]
-    entering = outside[weights[outside] > WHOLE]
-    few = int(np.ceil(np.sqrt(2 * MOST_PAIRS)))
-    leaving = leaving[np.argsort(quad[leaving], kind="stable")[:few]]
-    entering = entering[np.argsort(-quad[entering], kind="stable")[:few]]
-    pairs = [(int(leaves), int(enters)) for leaves in leaving for enters in entering]
-    return sorted(pairs, key=lambda pair: quad[pair[0]] - quad[pair[1]])

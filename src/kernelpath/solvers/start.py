@@ -23,7 +23,10 @@ def natural_start(problem: Problem, given: NDArray[np.float64] | None) -> NDArra
     weights that cost as much, scales fall until the objective rises.
     """
     if given is not None:
-        return problem.feasible.project(np.asarray(given, dtype=np.float64))
+        given = np.asarray(given, dtype=np.float64)
+        near = problem.feasible.project(given)
+        # A point that is feasible up to rounding keeps its zeros.
+        return np.where(given == 0.0, 0.0, near) if np.allclose(near, given, atol=1e-9) else near
     uniform = problem.feasible.start(problem.kernel.n_kernels)
     if not isinstance(problem.feasible, NonNegative):
         return uniform

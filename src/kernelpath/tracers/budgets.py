@@ -84,21 +84,52 @@ def trace_budgets(
     """
     evaluate = Evaluator(problem)
     rounder = Rounder(evaluate, fixed, EXACT * tol)
-    start, duals, before, last = None, None, None, 0.0
+    start, duals, before, quad = None, None, None, np.zeros(0)
     for number, budget in enumerate(budgets):
         now = replace(problem, feasible=budget_set(budget, fixed))
         if start is not None:
-            start = start * (budget / last)
+            start = scaled_to(start, quad, budget)
         found = solve(now, solver, start, duals=duals, tol=tol, **options)
         quad = problem.kernel.grad_quad(found.weights, found.at.U)
         choice = rounder.choose(rounding, found.weights, quad, budget, before)
         rounder.forget()
         n_svm, evaluate.n_svm = found.n_svm + evaluate.n_svm, 0
         yield BudgetPoint(budget, found, choice, _marginal(quad, budget, fixed), n_svm)
-        start, last = found.weights, float(budget)
+        start = found.weights
         duals, before = tuple(one.u for one in found.at.solutions), choice.members
         if tell is not None:
             tell(number + 1)
+
+
+def scaled_to(
+    weights: NDArray[np.float64], quad: NDArray[np.float64], budget: float
+) -> NDArray[np.float64]:
+    """Weights of another budget from those of one: multiples, cut at 1.
+
+    Features without a weight get none, unless there are too few others; then those of the largest
+    quadratic forms do.
+
+    Examples
+    --------
+    >>> scaled_to(np.array([0.75, 0.25, 0.0]), np.array([2.0, 2.0, 1.0]), 1.5)
+    array([1. , 0.5, 0. ])
+    >>> scaled_to(np.array([1.0, 0.0, 0.0]), np.array([2.0, 0.5, 1.0]), 2.0)
+    array([1., 0., 1.])
+    """
+    positive = weights > 0.0
+    if positive.sum() < budget:
+        order = np.lexsort([-quad, ~positive])
+        start = np.zeros(len(weights))
+        start[order[: int(np.ceil(budget))]] = 1.0
+        return start
+    low, high = 0.0, budget / float(weights[positive].min())
+    for _ in range(100):
+        middle = 0.5 * (low + high)
+        if np.minimum(middle * weights, 1.0).sum() < budget:
+            low = middle
+        else:
+            high = middle
+    return np.minimum(high * weights, 1.0)
 
 
 def _marginal(quad: NDArray[np.float64], budget: int, fixed: tuple[int, ...]) -> float:
