@@ -14,6 +14,7 @@ GROUPS = {
         "WeightedKernelSVM", "load_model",
     ),
     "Selectors": ("LpKTASelector", "GMKLClassifier", "GMKLRegressor", "NMMKLSelector"),
+    "Baselines": ("baselines",),
     "Costs and sets of weights": (
         "L1", "Lp", "ElasticNet", "MixedNorm", "NoRegularizer", "NonNegative", "Simplex",
         "CappedSimplex", "Box",
@@ -37,6 +38,8 @@ METHODS = {
     "FeaturePath": ("at", "entry_order", "to_frame", "plot", "summary", "save"),
     "PathScores": ("at", "to_frame"),
     "Stability": ("of", "core", "to_frame"),
+    "baselines": ("SVMLW", "SVRLW", "LassoLW", "Fisher", "L1SVM", "FSV", "L0Approximation", "R2W2",
+                  "ForwardStepwise"),
 }  # fmt: skip
 
 DATASETS = ("make_wide", "iter_wide_chunks", "make_additive", "make_xor", "make_ring")

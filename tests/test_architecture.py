@@ -64,6 +64,7 @@ ALLOWED = {
         "path", "alignment", "solvers", "tracers", "rankings", "scoring", "predictors",
         "evaluation", "weighting", "fits", "feasible_sets", "weight_norms", "weighted", "problem",
     },
+    "baselines": FOUNDATION | {"path", "fits", "grams", "estimators"},
     "cli": FOUNDATION | {
         "datasets", "tables", "path", "rankings", "scoring", "report", "estimators",
     },

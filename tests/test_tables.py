@@ -156,9 +156,9 @@ def test_a_wide_table_is_fast(tmp_path, ending):
     wide["y"] = rng.integers(0, 2, 60)
     file = tmp_path / f"wide.{ending}"
     (wide.to_csv if ending == "csv" else wide.to_parquet)(file, index=False)
-    began = time.perf_counter()
+    began = time.process_time()
     table = read_table(file, target="y", drop=["f7"])
-    assert time.perf_counter() - began < 10  # 0.5 s when measured; a slow engine needs minutes
+    assert time.process_time() - began < 10  # 0.5 s when measured; a slow engine needs minutes
     pd.testing.assert_frame_equal(table.X, wide.drop(columns=["y", "f7"]))
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from kernelpath._version import __version__
 
 if TYPE_CHECKING:
-    from kernelpath import datasets
+    from kernelpath import baselines, datasets
     from kernelpath.alignment import alignments
     from kernelpath.combine import combined_kernels
     from kernelpath.errors import DataError, KernelPathError, PathFileError
@@ -101,7 +101,7 @@ _HOME = {
     "GeneralizedKL": "kernelpath.regularizers",
     "SquaredEuclidean": "kernelpath.regularizers",
 }
-_MODULES = ("datasets",)
+_MODULES = ("baselines", "datasets")
 
 __all__ = [
     "L1",
@@ -149,6 +149,7 @@ __all__ = [
     "WeightsDisplay",
     "__version__",
     "alignments",
+    "baselines",
     "combined_kernels",
     "datasets",
     "load_model",

@@ -14,9 +14,9 @@ import kernelpath as kp
 from cli.helpers import FOLDS, PROGRAM, assert_refused, done, run, save_csv
 from kernelpath.cli import catalogue, files
 from kernelpath.cli.command import with_empty_value
-from kernelpath.cli.comparison import entry_on_path
+from kernelpath.cli.comparison import MOST_BUDGETS, BudgetChoices, entry_on_path
 from kernelpath.operating_point import RULES
-from kernelpath.rankings import BASELINES
+from kernelpath.rankings import BASELINES, size_grid
 
 ROOT = kp.__path__[0]
 
@@ -84,10 +84,82 @@ def test_gmkl_in_a_comparison(table):
     assert [m["name"] for m in json.loads(text)["methods"]] == ["gmkl"]
 
 
+def scores_of(text):
+    return {one["name"]: one for one in json.loads(text)["methods"]}
+
+
+def test_nmmkl_chooses_anew_for_every_size(tmp_path):
+    """Its best two do not contain its best one: a ranking could not score both."""
+    rng = np.random.default_rng(0)
+    y = np.where(np.arange(400) % 2 == 0, 1.0, -1.0)
+    e, f, g = rng.normal(size=(3, 400))
+    X = np.column_stack([1.1 * y + e, 1.1 * y - e + 0.4 * f, 1.55 * y + g])
+    path = BudgetChoices([1, 2], "linear", "classification").fit(X, y).path_
+    assert [point.names for point in path] == [("x2",), ("x0", "x1")]
+    frame = pd.DataFrame(X, columns=["left", "right", "best"])
+    file = save_csv(tmp_path, frame.assign(outcome=np.where(y > 0, "sick", "well")))
+    out = tmp_path / "out"
+    done("compare", file, "-t", "outcome", "--cv", "3", "--predictor", "weighted_kernel", "--sizes",
+         "1,2", "--kernel", "linear", "--methods", "nmmkl,f-test", "-o", out)  # fmt: skip
+    found = scores_of((out / "comparison.json").read_text())
+    assert found["nmmkl"]["score"][1] > found["f-test"]["score"][1] + 0.02
+    assert "nmmkl" in (out / "comparison.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("methods", ["nmmkl", "lp-kta,nmmkl", "nmmkl,f-test"])
+@pytest.mark.parametrize("target", ["two", "three", "number"])
+def test_nmmkl_in_a_comparison(tmp_path, frame, methods, target):
+    level = np.abs(frame["g3"])
+    frame = frame.assign(
+        outcome={
+            "two": frame["outcome"],
+            "three": np.array(["low", "mid", "high"])[np.digitize(level, [0.4, 1.0])],
+            "number": level,
+        }[target],
+        town=np.where(np.arange(60) % 3, "Ulm", "Bonn"),
+        flat=1.0,
+        still="same",
+    )
+    file = save_csv(tmp_path, frame)
+    result = done("compare", file, "-t", "outcome", *FOLDS, "--methods", methods,
+                  "--kernel", "auto", "--json")  # fmt: skip
+    found = scores_of(result.stdout)
+    assert list(found) == methods.split(",")
+    chance = json.loads(result.stdout)["chance"]
+    assert found["nmmkl"]["n_features"] == [1, 2, 4]
+    assert found["nmmkl"]["score"][0] > chance + 0.2
+    notes = " ".join(json.loads(result.stdout)["notes"])
+    assert "flat" in notes
+    assert "twins" not in notes
+    assert "n_features_to_select" not in notes
+
+
+@pytest.mark.slow
+def test_sizes_with_nmmkl_end_early_in_wide_tables(tmp_path, frame):
+    wide = np.random.default_rng(1).normal(size=(60, 80))
+    wide[:, 7] = frame["g3"]
+    table = pd.DataFrame(wide).add_prefix("w").assign(outcome=frame["outcome"])
+    result = done("compare", save_csv(tmp_path, table), "-t", "outcome", "--cv", "2", "--predictor",
+                  "joint_rbf", "--methods", "f-test,nmmkl", "--json")  # fmt: skip
+    for one in scores_of(result.stdout).values():
+        assert one["n_features"] == size_grid(MOST_BUDGETS).tolist()
+    assert "sizes end at 60 features; --sizes" in " ".join(json.loads(result.stdout)["notes"])
+
+
+def test_budgets_beyond_the_columns_that_vary():
+    """A fold may have fewer usable columns than the table: the largest budget is cut."""
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.normal(size=(40, 3)), np.ones(40)])
+    with pytest.warns(UserWarning, match="constant") as caught:
+        path = BudgetChoices([1, 2, 4], "rbf", "regression").fit(X, X[:, 0] ** 2).path_
+    assert len(caught) == 1
+    assert path.n_selected.tolist() == [1, 2, 3]
+
+
 @pytest.mark.parametrize(
     ("methods", "words"),
     [
-        ("lp-kta,nmmkl", ["nmmkl does not exist yet", "lp-kta", "mutual-info"]),
+        ("lp-kta,l1kr", ["l1kr does not exist yet", "lp-kta", "mutual-info"]),
         ("lp-kt", ["did you mean", "'lp-kta'"]),
         (",", ["name some of lp-kta"]),
     ],

@@ -263,9 +263,9 @@ def test_a_hundred_thousand_features_are_quick_and_small():
     summary = wide()
     assert summary["n_features"] == 100_000
     render_html(no_feature())  # the template is compiled once
-    start = time.perf_counter()
+    start = time.process_time()
     page = render_html(summary)
-    assert time.perf_counter() - start < 2
+    assert time.process_time() - start < 2
     assert len(page.encode("utf-8")) < 5_000_000
 
 

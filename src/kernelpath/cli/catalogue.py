@@ -9,7 +9,7 @@ class MethodEntry(NamedTuple):
     """A method, as ``kernelpath methods`` shows it."""
 
     name: str
-    kind: str  # "path" or "ranking"
+    kind: str  # "path", "ranking", or "choice": one for each size, which need not be nested
     line: str
     guide: str  # page of docs/guide
 
@@ -30,6 +30,12 @@ METHODS: dict[str, MethodEntry] = {
             "gmkl",
         ),
         MethodEntry(
+            "nmmkl",
+            "choice",
+            "non-monotonic multiple kernel learning: the best features for each size of its own",
+            "nmmkl",
+        ),
+        MethodEntry(
             "f-test",
             "ranking",
             "F statistic of each feature: linear effects, or differences between class means",
@@ -46,6 +52,6 @@ METHODS: dict[str, MethodEntry] = {
         ),
     )
 }
-PLANNED = ("nmmkl", "l1kr")
+PLANNED = ("l1kr",)
 BASELINES = ("f_test", "forest")
 """Rankings that ``path --baselines`` takes, as PathCV calls them."""

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import time
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
 
 from kernelpath.cli.cv import fit_cv, save_score_picture, write_scores
 from kernelpath.cli.files import write_json
@@ -17,12 +19,14 @@ from kernelpath.cli.settings import CVSettings, selector_jobs
 from kernelpath.encoding import TableEncoder
 from kernelpath.estimators.gmkl import GMKLClassifier, GMKLRegressor
 from kernelpath.estimators.lp_kta import LpKTASelector
+from kernelpath.estimators.nmmkl import NMMKLSelector
 from kernelpath.estimators.path_cv import PathCV
-from kernelpath.rankings import Baseline
+from kernelpath.rankings import Baseline, size_grid
 from kernelpath.tables import Table
 from kernelpath.targets import infer_task
 
 N_STRENGTHS = 20
+MOST_BUDGETS = 60  # features; every budget is a problem of its own, in every fold
 OWN_NAMES = {"f-test": "f_test", "forest": "forest"}  # as PathCV calls its baselines
 
 
@@ -46,6 +50,31 @@ class Ranker:
     @property
     def __name__(self) -> str:
         return self.name
+
+
+class BudgetChoices(BaseEstimator):
+    """NMMKL with a budget for every size; text columns count as codes."""
+
+    _column_names: np.ndarray | None = None
+
+    def __init__(self, budgets: list[int], kernel: str, task: str) -> None:
+        self.budgets = budgets
+        self.kernel = kernel
+        self.task = task
+
+    def fit(self, X: Any, y: Any) -> BudgetChoices:
+        """Choose the features of every budget."""
+        table = TableEncoder.fit(X)[1]
+        selector = NMMKLSelector(self.budgets, kernel=self.kernel, task=self.task)
+        selector._column_names = table.names if self._column_names is None else self._column_names
+        with warnings.catch_warnings():
+            # Sizes that a fold does not have are scored as the next smaller one, columns that are
+            # the same differ by fold, and a point that is not exact is still a choice.
+            warnings.filterwarnings("ignore", message="n_features_to_select=")
+            warnings.filterwarnings("ignore", message="Some selected columns have twins")
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            self.path_ = selector.fit(table.values, y).path_
+        return self
 
 
 def mutual_info(X: Any, y: Any, task: str, seed: int) -> np.ndarray:
@@ -130,22 +159,28 @@ def compare(
     # Ours first: with it the sizes of all methods are those of its path.
     order = sorted(wanted, key=lambda name: name != "lp-kta")
     task = infer_task(table.y, settings.task)
-    first = _selector(order[0], task, settings)
-    others = {
-        name: OWN_NAMES[name] if name in OWN_NAMES else _selector(name, task, settings)
-        for name in order[1:]
-    }
+    n_columns = len(table.feature_names) - (settings.groups is not None)
+    said = []
+    if "nmmkl" in wanted and settings.sizes is None and n_columns > MOST_BUDGETS:
+        settings = replace(settings, sizes=size_grid(MOST_BUDGETS).tolist())
+        said = [f"With nmmkl the sizes end at {MOST_BUDGETS} features; --sizes names others."]
+    budgets = settings.sizes or size_grid(n_columns).tolist()
+    selectors = {name: _selector(name, task, settings, budgets) for name in order}
+    first = selectors.pop(order[0])
+    others = {name: OWN_NAMES.get(name, selector) for name, selector in selectors.items()}
     model, notes = fit_cv(first, others, table, settings, memory)
     scores = {order[0]: model.scores_} | model.baseline_scores_
     asked = {name: scores[name] for name in wanted}
-    return Comparison(model, asked, time.perf_counter() - start, notes)
+    return Comparison(model, asked, time.perf_counter() - start, notes + said)
 
 
-def _selector(name: str, task: str, settings: CVSettings) -> Any:
-    if name != "lp-kta":
-        return Ranker(name, task, settings.seed)
-    jobs = selector_jobs(settings.jobs, folds=True)
-    return LpKTASelector(kernel=settings.kernel, task=task, n_jobs=jobs)
+def _selector(name: str, task: str, settings: CVSettings, budgets: list[int]) -> Any:
+    if name == "lp-kta":
+        jobs = selector_jobs(settings.jobs, folds=True)
+        return LpKTASelector(kernel=settings.kernel, task=task, n_jobs=jobs)
+    if name == "nmmkl":
+        return BudgetChoices(budgets, settings.kernel, task)
+    return Ranker(name, task, settings.seed)
 
 
 def write_comparison(found: Comparison, record: Record, folder: Path) -> list[str]:

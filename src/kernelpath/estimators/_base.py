@@ -94,7 +94,10 @@ class PathSelector(NotebookCard, SelectorMixin, BaseEstimator):
         """Provenance of a path: settings, versions and the data it came from."""
         parameters = {
             name: value if isinstance(value, str | int | float | bool | None) else repr(value)
-            for name, value in self.get_params(deep=False).items()
+            for name, value in (
+                (name, value.item() if isinstance(value, np.generic) else value)
+                for name, value in self.get_params(deep=False).items()
+            )
         }
         n_samples, n_features = table.shape
         data = {

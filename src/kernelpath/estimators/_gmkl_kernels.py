@@ -14,7 +14,7 @@ from scipy import sparse
 from kernelpath.errors import DataError, not_one_of
 from kernelpath.inputs import ColumnTable
 from kernelpath.kernels import KERNELS as FEATURE_KERNELS
-from kernelpath.kernels import RBF, FeatureKernel, resolve_kernel
+from kernelpath.kernels import RBF, Delta, FeatureKernel, resolve_kernel
 from kernelpath.weighted.base import WeightedKernel
 from kernelpath.weighted.parts import SumOfParts, one_per_column
 from kernelpath.weighted.products import ARDPolynomial, ProductRBF
@@ -77,12 +77,16 @@ def bind_kernel(
     standardize: bool,
     table: ColumnTable,
     nystrom: int | None = None,
+    parameter: str = "base_kernel",
 ) -> BoundKernel:
-    """Bind the kernel that the parameters of an estimator describe to its training rows."""
+    """Bind the kernel that the parameters of an estimator describe to its training rows.
+
+    ``parameter`` is the name that the estimator has for the kernel of a feature.
+    """
     n_features = table.shape[1]
     constant = _constant_or_refused(table)
     if isinstance(kernel, str) and kernel == "sum":
-        return BoundKernel(*_sum(base_kernel, table, nystrom), constant)
+        return BoundKernel(*_sum(base_kernel, table, nystrom, parameter), constant)
     if not isinstance(kernel, str) and not hasattr(kernel, "bind"):
         raise not_one_of("kernel", kernel, NAMES, "an object with a method bind(X)")
     if isinstance(kernel, str) and kernel not in KERNELS:
@@ -109,9 +113,11 @@ def bind_kernel(
     return BoundKernel(made, features, constant, center, scale)
 
 
-def _sum(base_kernel: Any, table: ColumnTable, nystrom: int | None) -> tuple[Any, NDArray[np.intp]]:
+def _sum(
+    base_kernel: Any, table: ColumnTable, nystrom: int | None, parameter: str
+) -> tuple[Any, NDArray[np.intp]]:
     """Sum of kernels of columns and the feature of each: as factors, or too many for that."""
-    widths = _widths(base_kernel, table)
+    widths = _widths(base_kernel, table, parameter)
     if nystrom is None and widths and _factor_bytes(table.values, widths) > MOST_FACTOR_BYTES:
         features = np.repeat(np.arange(table.shape[1]), len(widths))
         return GaussianViews(table.values, widths), features
@@ -120,18 +126,18 @@ def _sum(base_kernel: Any, table: ColumnTable, nystrom: int | None) -> tuple[Any
     return SumOfParts(table.values, parts, nystrom), features
 
 
-def _widths(base_kernel: Any, table: ColumnTable) -> tuple[float, ...] | None:
+def _widths(base_kernel: Any, table: ColumnTable, parameter: str) -> tuple[float, ...] | None:
     """Widths in standard deviations where all kernels are Gaussian, else None."""
     known = (*FEATURE_KERNELS, "auto", *RECIPES)
     if not (isinstance(base_kernel, FeatureKernel) or base_kernel in known):
-        raise not_one_of("base_kernel", base_kernel, known, "a FeatureKernel")
+        raise not_one_of(parameter, base_kernel, known, "a FeatureKernel")
     if isinstance(base_kernel, str) and base_kernel in RECIPES:
         _refuse_text(table, "encode it")
         return BANDWIDTHS if base_kernel == "bandwidths" else None
     auto = isinstance(base_kernel, str) and base_kernel == "auto"
-    if not auto:
-        _refuse_text(table, "use base_kernel='auto', or encode it")
     own = RBF() if auto else resolve_kernel(base_kernel)
+    if not auto and own != Delta():
+        _refuse_text(table, f"use {parameter}='auto', or encode it")
     return (1.0,) if own == RBF() and not table.categorical.any() else None
 
 

@@ -31,7 +31,7 @@ from kernelpath.weighted.grouped import GroupedKernels
 
 METHOD = "nmmkl"
 ALL = "all"
-SOLVERS = ("auto", "newton", "spg", "pgd", "working_set")
+SOLVERS = ("auto", "newton", "spg", "pgd", "working_set", "primal", "clarabel")
 MOST_BOUND_ROWS = 2000  # more rows: the bound of Theorem 4 would take longer than the path
 
 
@@ -68,7 +68,9 @@ FeatureKernel
         of a variable that was split into indicators.
     must_include : sequence of str or int, or mask, optional
         Columns that are in every choice.
-    solver : {"auto", "newton", "spg", "pgd", "working_set"}
+    solver : {"auto", "newton", "spg", "pgd", "working_set", "primal", "clarabel"}
+        Of the relaxation.  "primal" needs no kernel matrix, but a ridge; "clarabel" is an interior
+        point method and an optional dependency.
     tol : float
         Relative gap of the relaxation to reach.
     max_iter : int, optional
@@ -95,7 +97,7 @@ FeatureKernel
     relaxed_path_ : ndarray of shape (n_budgets, n_features)
     ties_ : list of ndarray
         Columns that no target can tell apart; which of them is chosen means nothing.
-    objective_, n_svm_, n_features_in_, feature_names_in_, classes_
+    objective_, n_svm_, n_iter_, n_features_in_, feature_names_in_, classes_
 
     References
     ----------
@@ -170,7 +172,7 @@ FeatureKernel
         duals = self._duals(y, len(y))
         if len(y) != table.shape[0]:
             raise DataError(f"X has {table.shape[0]} rows, but y has {len(y)} values.")
-        bound = bind_kernel("sum", self.kernel, True, table)
+        bound = bind_kernel("sum", self.kernel, True, table, parameter="kernel")
         if (bound.features < 0).any():
             raise ValueError(
                 f"kernel={self.kernel!r} has kernels of several columns, which no budget can "
@@ -319,6 +321,7 @@ FeatureKernel
         self.ratio_, self.bound_ = float(self.ratios_[-1]), float(self.bounds_[-1])
         self.marginal_value_ = float(self.marginal_values_[-1])
         self.n_svm_ = sum(one.n_svm for one in points)
+        self.n_iter_ = max(1, *(one.relaxed.n_iter for one in points))
 
     def _warn(self, points: list[BudgetPoint]) -> None:
         missed = [one for one in points if one.relaxed.status != CONVERGED]

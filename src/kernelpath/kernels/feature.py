@@ -191,4 +191,7 @@ def feature_kernel_settings(parameters: Mapping[str, Any]) -> dict[str, Any]:
         known = isinstance(base, FeatureKernel) or (isinstance(base, str) and base in KERNELS)
         return {"kernel": base if known else "auto"}
     names = ("kernel", "bandwidth", "gamma")
-    return {name: parameters[name] for name in names if name in parameters}
+    settings = {name: parameters[name] for name in names if name in parameters}
+    if settings.get("kernel") == "bandwidths":  # several kernels for a feature
+        settings["kernel"] = "auto"
+    return settings

@@ -14,7 +14,9 @@ from kernelpath.feasible_sets import NonNegative
 from kernelpath.fits.svm import solve_null
 from kernelpath.problem import Evaluation, Problem, lower_bound, relative, stationarity
 from kernelpath.solvers.alternation import alternate
+from kernelpath.solvers.conic import conic
 from kernelpath.solvers.newton import newton
+from kernelpath.solvers.primal import is_budget, primal
 from kernelpath.solvers.spg import pgd, spg
 from kernelpath.solvers.state import CONVERGED, Solution
 from kernelpath.solvers.trimming import trimmed
@@ -31,6 +33,8 @@ SOLVERS: dict[str, Callable[..., Solution]] = {
     "newton": newton,
     "alternation": alternate,
     "working_set": working_set,
+    "primal": primal,
+    "clarabel": conic,
 }
 
 
@@ -43,9 +47,13 @@ def choose_solver(problem: Problem) -> str:
 
     A loss with kinks changes its slope at every row, and many rows that the kernels can hardly tell
     apart leave Newton steps too short: then the closed form comes first.
+
+    A budget with a smooth loss and more rows than the kernels have ranks needs no kernel matrix.
     """
     if not problem.is_convex:
         return "spg"
+    if _is_tall_budget(problem):
+        return "primal"
     closed = _has_closed_form(problem)
     kinks = any(dual.ridge == 0.0 for dual in problem.duals)
     n, rank = problem.kernel.n_rows, getattr(problem.kernel, "rank", math.inf)
@@ -89,6 +97,15 @@ def _fallbacks(problem: Problem, name: str) -> list[str]:
     others = ["alternation"] if _has_closed_form(problem) else []
     others += ["newton"] if _has_curvature(problem) else []
     return [other for other in [*others, "spg"] if other != name]
+
+
+def _is_tall_budget(problem: Problem) -> bool:
+    kernel = problem.kernel
+    smooth = all(dual.ridge > 0.0 for dual in problem.duals)
+    tall = problem.has_many_rows and getattr(kernel, "rank", math.inf) <= kernel.n_rows
+    if not (tall and smooth and is_budget(problem)):
+        return False
+    return getattr(kernel, "as_factors", lambda: None)() is not None
 
 
 def _has_curvature(problem: Problem) -> bool:

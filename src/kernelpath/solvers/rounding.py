@@ -25,9 +25,10 @@ RULES = ("swap", "weights", "paper")
 WHOLE = 1e-6  # a weight as close as that to 0 or 1 is that
 BETTER = 1e-6  # relative: a smaller gain is none
 MOST_PAIRS = 50  # exchanges that are tried before a choice counts as the best
-HOPELESS = 0.05  # of the objective: an exchange that is to raise it by more is not tried
+LEAST_PAIRS = 10
+HOPELESS = 0.05  # of the objective: beyond these, none that is to raise it by more
 MOST_EXCHANGES = 200
-BY_FAR = 0.55  # of the relaxed weight of another feature: less is much less
+BY_FAR = 2 / 3  # of the relaxed weight of another feature: less is much less
 CHANCE = 16.0  # times the mean quadratic form of a feature of chance: four standard deviations
 
 
@@ -132,7 +133,8 @@ class Rounder:
             return None
         change = predicted_changes(self._evaluate.problem, best.at, leaving, entering)
         order = np.argsort(change, axis=None, kind="stable")[:MOST_PAIRS]
-        order = order[change.flat[order] < HOPELESS * best.at.upper]
+        hopeful = int((change.flat[order] < HOPELESS * best.at.upper).sum())
+        order = order[: max(hopeful, LEAST_PAIRS)]
         for out, into in zip(*np.unravel_index(order, change.shape)):
             members = np.where(best.members == leaving[out], entering[into], best.members)
             trial = self.machine(members)

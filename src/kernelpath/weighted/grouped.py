@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelpath.weighted.base import SumBase
+from kernelpath.weighted.stacks import Factors, in_order
 
 
 class GroupedKernels(SumBase):
@@ -53,6 +54,16 @@ class GroupedKernels(SumBase):
     def large_gram(self, weights: NDArray[np.float64]) -> Any:
         """The same for many rows."""
         return self._kernel.large_gram(weights[self._groups] * self._shares)
+
+    def as_factors(self) -> Factors | None:
+        """The factors of the kernels of each group as one; None where a kernel has none."""
+        own = self._kernel.as_factors() if hasattr(self._kernel, "as_factors") else None
+        if own is None:
+            return None
+        factors, starts = in_order(own, np.argsort(self._groups, kind="stable"))
+        sizes = np.bincount(self._groups)
+        first = starts[np.concatenate([[0], np.cumsum(sizes)])]
+        return factors / np.sqrt(np.repeat(sizes, np.diff(first)))[:, None], first
 
     def quad(self, U: NDArray[np.float64]) -> NDArray[np.float64]:
         """Quadratic forms of all groups."""

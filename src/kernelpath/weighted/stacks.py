@@ -17,6 +17,8 @@ LOW_RANK = 0.25  # of the rows: a factor of higher rank is slower than the matri
 HIGH_RANK = 0.5  # of the rows: a sum of so many columns is one matrix, as long as that fits
 MOST_DENSE_ROWS = 6000  # more rows: a matrix of double precision would not fit
 
+Factors = tuple[NDArray[np.float64], NDArray[np.intp]]
+
 
 class PackedKernels(SumBase):
     """Matrices, each kept as its lower triangle in one row of a table.
@@ -142,10 +144,14 @@ class FactorKernels(SumBase):
         used = self._factors if every else self._factors[columns]
         return LowRank(used, np.repeat(weights, self.ranks)[columns])
 
+    def as_factors(self) -> Factors:
+        """The factors of all parts, one below the other, and where each begins."""
+        return self._factors, self._starts
+
     def quad(self, U: NDArray[np.float64]) -> NDArray[np.float64]:
         """``sum_o |Phi_k' u_o|^2`` of every part."""
         squares = np.square(self._factors @ as_columns(U)).sum(axis=1)
-        return _segment_sums(squares, self._starts)
+        return segment_sums(squares, self._starts)
 
     def times(self, parts: NDArray[np.intp], u: NDArray[np.float64]) -> NDArray[np.float64]:
         """``Phi_k Phi_k' u`` of some parts, as columns."""
@@ -153,7 +159,7 @@ class FactorKernels(SumBase):
         used = self._factors[columns]
         scaled = used * (used @ u)[:, None]
         starts = np.concatenate([[0], np.cumsum(self.ranks[parts])])
-        return _segment_sums(scaled, starts).T
+        return segment_sums(scaled, starts).T
 
     def images(self, parts: NDArray[np.intp], U: NDArray[np.float64]) -> NDArray[np.float64]:
         """``Phi_k Phi_k' u_o`` of some parts and all columns of ``U``."""
@@ -178,7 +184,17 @@ class FactorKernels(SumBase):
         return np.repeat(self._starts[parts] - before, ranks) + np.arange(ranks.sum())
 
 
-def _segment_sums(values: NDArray, starts: NDArray[np.intp]) -> NDArray:
+def in_order(given: Factors, order: NDArray[np.intp]) -> Factors:
+    """Factors with their parts in another order."""
+    factors, starts = given
+    if np.array_equal(order, np.arange(len(order))):
+        return given
+    ranks = np.diff(starts)[order]
+    fresh = np.concatenate([[0], np.cumsum(ranks)])
+    return factors[np.repeat(starts[order] - fresh[:-1], ranks) + np.arange(fresh[-1])], fresh
+
+
+def segment_sums(values: NDArray, starts: NDArray[np.intp]) -> NDArray:
     """Sums of consecutive rows; a segment may be empty."""
     total = np.zeros((len(starts) - 1, *values.shape[1:]))
     filled = np.flatnonzero(np.diff(starts) > 0)
@@ -234,6 +250,12 @@ class Concatenated(SumBase):
             return self.gram(weights)
         factors = [one.factor for one in made] or [np.zeros((0, self.n_rows))]
         return LowRank(np.vstack(factors), np.concatenate([np.zeros(0), *(m.scale for m in made)]))
+
+    def as_factors(self) -> Factors | None:
+        """The factors of all parts; None where one of them has none."""
+        if len(self._families) != 1 or not hasattr(self._families[0], "as_factors"):
+            return None
+        return in_order(self._families[0].as_factors(), np.argsort(self._places[0]))
 
     def quad(self, U: NDArray[np.float64]) -> NDArray[np.float64]:
         """Quadratic forms of all parts."""
@@ -295,6 +317,10 @@ class HeldSum(SumBase):
     def large_gram(self, weights: NDArray[np.float64]) -> NDArray[np.float64] | Gram:
         """The same for many rows, by factors where all parts have one."""
         return self._engine.large_gram(weights)
+
+    def as_factors(self) -> Factors | None:
+        """The factors of all parts; None where one of them has none."""
+        return self._engine.as_factors()
 
     def quad(self, U: NDArray[np.float64]) -> NDArray[np.float64]:
         """Quadratic forms of all parts."""

@@ -1,0 +1,31 @@
+"""Feature selection by other methods, behind one face: what the NMMKL paper compares itself with.
+
+Every class is a scikit-learn selector.  ``fit`` leaves ``path_`` with a point for each budget,
+``scores_``, ``ranking_`` and ``support_``; columns are standardised inside.
+
+>>> import kernelpath as kp
+>>> data = kp.datasets.make_additive(n_samples=200, n_features=8, random_state=0)
+>>> path = kp.baselines.Fisher([1, 3]).fit(data.X, data.y).path_
+>>> path.n_selected.tolist()
+[1, 3]
+"""
+
+from kernelpath.baselines.concave import FSV
+from kernelpath.baselines.fisher import Fisher
+from kernelpath.baselines.largest_weights import SVMLW, SVRLW, LassoLW
+from kernelpath.baselines.one_norm import L1SVM
+from kernelpath.baselines.radius_margin import R2W2
+from kernelpath.baselines.stepwise import ForwardStepwise
+from kernelpath.baselines.zero_norm import L0Approximation
+
+__all__ = [
+    "FSV",
+    "L1SVM",
+    "R2W2",
+    "SVMLW",
+    "SVRLW",
+    "Fisher",
+    "ForwardStepwise",
+    "L0Approximation",
+    "LassoLW",
+]

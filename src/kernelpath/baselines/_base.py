@@ -1,0 +1,307 @@
+"""What all baselines share: reading table and target, and writing a ranking as a path."""
+
+from __future__ import annotations
+
+import numbers
+import warnings
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+
+from kernelpath.errors import DataError, not_one_of
+from kernelpath.estimators._base import PathSelector, report_constant
+from kernelpath.estimators._path_cv_setup import check_finite
+from kernelpath.inputs import ColumnTable
+from kernelpath.path import EventTable, FeaturePath
+from kernelpath.progress import begin, progress_bar
+from kernelpath.targets import as_vector, encode_target, infer_task
+
+ALL = "all"
+CLASSES, NUMBERS = "classification", "regression"
+PARAMETER = "budget"
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """The target as the methods see it.
+
+    Attributes
+    ----------
+    task : {"classification", "regression"}
+    codes : ndarray of int, shape (n_rows,)
+        Class of each row; empty for regression.
+    labels : ndarray of shape (n_rows, n_machines)
+        -1 and +1: one column for two classes, else one column for each class against the rest.
+        Without columns for regression.
+    values : ndarray of shape (n_rows,)
+        The standardised target of a regression; for two classes their standardised labels.
+    """
+
+    task: str
+    codes: NDArray[np.intp]
+    labels: NDArray[np.float64]
+    values: NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Ranking:
+    """What a method found about the usable columns.
+
+    Attributes
+    ----------
+    scores : ndarray of shape (n_usable,)
+        Not negative.
+    order : ndarray of shape (n_ranked,)
+        Columns from best to worst; fewer than all if the method came to an end.
+    why : str
+        Why it came to an end.
+    """
+
+    scores: NDArray[np.float64]
+    order: NDArray[np.intp]
+    why: str = ""
+
+
+def ranked(scores: NDArray[np.float64], then: NDArray[np.float64] | None = None) -> Ranking:
+    """Ranking by decreasing score, ties by ``then``, further ties by column.
+
+    Examples
+    --------
+    >>> ranked(np.array([0.0, 2.0, 0.0]), then=np.array([1.0, 0.0, 3.0])).order.tolist()
+    [1, 2, 0]
+    """
+    keys = (-scores,) if then is None else (-then, -scores)
+    return Ranking(scores, np.lexsort(keys))
+
+
+class BaselineSelector(PathSelector):
+    """Base of the baselines; a method says what it is called, its tasks and how it ranks."""
+
+    METHOD: ClassVar[str]
+    TASKS: ClassVar[tuple[str, ...]] = (CLASSES,)
+    POSITIVE: ClassVar[tuple[str, ...]] = ("C",)
+    n_features_to_select: Any
+
+    @abstractmethod
+    def _rank(self, Z: NDArray[np.float64], answer: Answer, budgets: list[int]) -> Ranking:
+        """Rank standardised columns; ``budgets`` are the numbers of features that are wanted."""
+
+    def fit(self, X: Any, y: ArrayLike) -> Self:
+        """Rank the columns and choose those of every budget.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or dataframe of shape (n_samples, n_features)
+            Made dense.
+        y : array of shape (n_samples,)
+
+        Returns
+        -------
+        self
+        """
+        self._check_settings()
+        table, y = self._check_table(X, y)
+        check_finite(table)
+        y = as_vector(y)
+        if len(y) != table.shape[0]:
+            raise DataError(f"X has {table.shape[0]} rows, but y has {len(y)} values.")
+        answer = self._answer(y)
+        Z, usable = standardized(table)
+        constant = np.ones(table.shape[1], dtype=bool)
+        constant[usable] = False
+        report_constant(table, constant, stacklevel=3)
+        budgets = self._budgets(len(usable))
+        with progress_bar():
+            begin("ranking")
+            ranking = self._rank(Z, answer, budgets)
+        self._keep(ranking, usable, self._reached(budgets, ranking), table, y, answer.task)
+        return self
+
+    # -- the target -------------------------------------------------------------------------------
+
+    def _task(self, y: NDArray) -> str:
+        """Task of a target, or an error if the method is not made for it."""
+        text = y.dtype.kind not in "biuf"
+        if CLASSES not in self.TASKS:
+            if text:
+                raise DataError(
+                    f"{type(self).__name__} is for a target of numbers, but y holds labels; "
+                    "convert y to numbers, or take a method for classes, such as SVMLW or Fisher."
+                )
+            return NUMBERS
+        task = infer_task(y, getattr(self, "task", "auto"))
+        if task not in self.TASKS:
+            raise DataError(
+                f"{type(self).__name__} is for classes, but y holds continuous numbers; give "
+                "labels, as with y.astype(str), or take a method for numbers, such as SVRLW or "
+                "ForwardStepwise. Unknown label type: continuous."
+            )
+        return task
+
+    def _answer(self, y: NDArray) -> Answer:
+        task = self._task(y)
+        target = encode_target(y, task=task)
+        none = np.zeros(0, dtype=np.intp)
+        if task == NUMBERS:
+            if hasattr(self, "classes_"):
+                del self.classes_
+            return Answer(task, none, np.zeros((len(y), 0)), target.columns[:, 1])
+        assert target.classes is not None
+        self.classes_: NDArray = target.classes
+        codes = np.searchsorted(target.classes, y).astype(np.intp)
+        each = [1] if len(target.classes) == 2 else range(len(target.classes))
+        labels = np.column_stack([np.where(codes == k, 1.0, -1.0) for k in each])
+        values = labels[:, 0] - labels[:, 0].mean()
+        return Answer(task, codes, labels, values / values.std())
+
+    # -- budgets ----------------------------------------------------------------------------------
+
+    def _budgets(self, n_usable: int) -> list[int]:
+        """Budgets in increasing order; what exceeds the usable columns is cut, with a warning."""
+        given = self.n_features_to_select
+        if isinstance(given, str):
+            return list(range(1, n_usable + 1))
+        asked = np.unique(np.atleast_1d(np.asarray(given)))
+        if asked[0] < 1:
+            raise DataError(f"n_features_to_select must be at least 1, got {asked[0]}.")
+        if asked[-1] > self.n_features_in_:
+            raise DataError(
+                f"n_features_to_select must be at most {self.n_features_in_}, the number of "
+                f"columns, got {asked[-1]}."
+            )
+        if asked[-1] > n_usable:
+            warnings.warn(
+                f"n_features_to_select={asked[-1]}, but there are only {n_usable} features to "
+                "choose from: the others are constant.",
+                UserWarning,
+                stacklevel=3,
+            )
+        return sorted({int(min(budget, n_usable)) for budget in asked})
+
+    def _reached(self, budgets: list[int], ranking: Ranking) -> list[int]:
+        """The budgets that the ranking can fill; where it came to an end is the last one."""
+        most = len(ranking.order)
+        if budgets[-1] > most:
+            warnings.warn(
+                f"{type(self).__name__} ended with {most} feature{'s' * (most != 1)}, fewer than "
+                f"the {budgets[-1]} asked for: {ranking.why}. The path ends there.",
+                UserWarning,
+                stacklevel=3,
+            )
+        return sorted({min(budget, most) for budget in budgets})
+
+    # -- the path ---------------------------------------------------------------------------------
+
+    def _keep(
+        self,
+        ranking: Ranking,
+        usable: NDArray[np.intp],
+        budgets: list[int],
+        table: ColumnTable,
+        y: NDArray,
+        task: str,
+    ) -> None:
+        """Fitted attributes."""
+        order = usable[ranking.order]
+        self.scores_ = np.zeros(self.n_features_in_)
+        self.scores_[usable] = ranking.scores
+        self.ranking_ = np.full(self.n_features_in_, len(order) + 1)
+        self.ranking_[order] = np.arange(1, len(order) + 1)
+        self.budgets_ = np.array(budgets)
+        self.support_ = self.ranking_ <= budgets[-1]
+        self.path_ = path_of_ranking(
+            self.METHOD, order, self.scores_, budgets, table.names,
+            self._describe(table, y, task=task),
+        )  # fmt: skip
+
+    # -- settings ---------------------------------------------------------------------------------
+
+    def _check_settings(self) -> None:
+        for name in self.POSITIVE:
+            value = getattr(self, name)
+            check_number(name, value, positive=True, whole=name == "max_iter")
+        budgets = self.n_features_to_select
+        if isinstance(budgets, str):
+            if budgets != ALL:
+                raise not_one_of("n_features_to_select", budgets, [ALL], "a number or numbers")
+            return
+        values = np.asarray(budgets)
+        if values.ndim > 1 or values.size == 0 or values.dtype.kind not in "iu":
+            raise ValueError(
+                f"n_features_to_select must be a whole number, several of them, or {ALL!r}, got "
+                f"{budgets!r}"
+            )
+
+
+def check_number(name: str, value: Any, *, positive: bool, whole: bool = False) -> None:
+    """Refuse what is not a finite number, or has the wrong sign."""
+    kind = numbers.Integral if whole else numbers.Real
+    number = isinstance(value, kind) and not isinstance(value, bool)
+    if not number or not np.isfinite(value) or value < 0 or (positive and value == 0):
+        what = "a whole number" if whole else "a number"
+        words = "positive" if positive else "at least 0"
+        raise ValueError(f"{name} must be {what} that is {words}, got {value!r}")
+
+
+def standardized(table: ColumnTable) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
+    """Columns of mean 0 and variance 1, without those that are constant, and which they are.
+
+    Examples
+    --------
+    >>> from kernelpath.inputs import as_column_table
+    >>> Z, usable = standardized(as_column_table([[1.0, 5.0], [3.0, 5.0]]))
+    >>> Z.ravel().tolist(), usable.tolist()
+    ([-1.0, 1.0], [0])
+    """
+    values = table.values
+    dense = values.toarray() if sparse.issparse(values) else values
+    Z = np.array(dense, dtype=np.float64, order="F")
+    usable = np.flatnonzero(Z.min(axis=0) < Z.max(axis=0))
+    Z = Z[:, usable]
+    # Twice to a unit range: neither huge values nor a huge common offset cost digits.
+    Z /= np.abs(Z).max(axis=0)
+    Z -= Z[0].copy()
+    Z /= np.abs(Z).max(axis=0)
+    Z -= Z.mean(axis=0)
+    Z /= Z.std(axis=0)
+    return Z, usable
+
+
+def path_of_ranking(
+    method: str,
+    order: NDArray[np.intp],
+    scores: NDArray[np.float64],
+    budgets: list[int],
+    names: Any,
+    provenance: dict[str, Any],
+) -> FeaturePath:
+    """A nested path: at every budget the first features of ``order``, weighed by their scores."""
+    columns = np.concatenate([np.sort(order[:k]) for k in budgets])
+    indptr = np.concatenate([[0], np.cumsum(budgets)])
+    shape = (len(budgets), len(scores))
+    unknown = np.full(len(budgets), np.nan)
+    entered = np.searchsorted(budgets, np.arange(1, budgets[-1] + 1))
+    moves = np.lexsort((order[: budgets[-1]], entered))
+    events = EventTable(
+        np.zeros(len(moves), dtype=np.uint8),  # all of the kind "enter"
+        order[moves],
+        np.asarray(budgets, dtype=np.float64)[entered[moves]],
+        entered[moves],
+    )
+    return FeaturePath(
+        method=method,
+        parameter_name=PARAMETER,
+        parameters=budgets,
+        weights=sparse.csr_array((scores[columns], columns, indptr), shape=shape),
+        supports=sparse.csr_array((np.ones(len(columns), bool), columns, indptr), shape=shape),
+        values=unknown,
+        kkt=unknown,
+        gaps=unknown,
+        events=events,
+        feature_names=names,
+        provenance=provenance,
+    )
