@@ -181,7 +181,7 @@ def test_an_empty_path_says_so(shape):
     path = make_path(np.zeros(shape), events=())
     display = WeightsDisplay.from_path(path)
     assert display.names == []
-    assert labels(display.plot()) == ["No feature has a weight anywhere on the path."]
+    assert labels(display.plot()) == ["No feature has a weight of its own on the path."]
     assert png(path).startswith(PNG)
 
 
@@ -220,7 +220,8 @@ def test_a_large_path_that_ends_empty():
 
 
 def test_strange_names_are_drawn_as_they_are():
-    path = make_path(np.full((2, 5), 0.3), feature_names=STRANGE, events=())
+    weights = 0.3 + 0.1 * np.arange(10).reshape(2, 5)
+    path = make_path(weights, feature_names=STRANGE, events=())
     ax = WeightsDisplay.from_path(path).plot()
     shown = labels(ax)
     assert "$a_b^$" in shown  # not read as mathematics, which would fail
@@ -328,3 +329,17 @@ def test_without_matplotlib_the_message_says_what_to_install(monkeypatch, traced
 def test_importing_displays_does_not_import_matplotlib():
     code = "import sys, kernelpath.report.displays; sys.exit('matplotlib' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], timeout=60).returncode == 0
+
+
+def test_a_choice_shows_who_is_in_instead_of_weights():
+    import kernelpath as kp
+
+    data = kp.datasets.make_ring(n_samples=60, n_features=5, random_state=0)
+    path = kp.NMMKLSelector([1, 2, 4], kernel="rbf").fit(data.X, data.y).path_
+    assert not WeightsDisplay.from_path(path).known
+    assert path.summary()["weights"]["named"] == []
+    sizes, entries = plot_path(path)
+    assert entries.get_title(loc="left") == "Who is selected at which number of features"
+    ticks = sizes.get_xticks()
+    np.testing.assert_array_equal(ticks, np.round(ticks))
+    assert png(path).startswith(PNG)

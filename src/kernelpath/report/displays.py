@@ -30,6 +30,7 @@ from kernelpath.report.canvas import (
     table_of,
     write_sentence,
 )
+from kernelpath.report.entries_display import EntriesDisplay
 from kernelpath.report.junctures import sizes_at_junctures
 from kernelpath.report.layout import apart, log_ticks
 
@@ -74,6 +75,8 @@ class WeightsDisplay(Picture):
         W.eliminate_zeros()  # a stored zero draws nothing
         order = path.entry_order()
         order = order[np.diff(W.indptr)[order] > 0]
+        if W.nnz > 1 and np.ptp(W.data) == 0.0:  # a choice, which weighs nothing
+            order = order[:0]
         first, rest = order[:n_named], order[n_named:]
         if len(rest) > n_others:
             places = np.unique(np.geomspace(1, len(rest), n_others).astype(int) - 1)
@@ -107,7 +110,7 @@ class WeightsDisplay(Picture):
         """Whether any feature has a weight."""
         return bool(np.any(self.named > 0) or np.any(self.others > 0))
 
-    _sentence = "No feature has a weight anywhere on the path."
+    _sentence = "No feature has a weight of its own on the path."
 
     def _draw(self, ax: Any, *, fit: bool) -> Any:
         if not self.known:
@@ -236,11 +239,13 @@ class SizeDisplay(Picture):
 def plot_path(path: FeaturePath, ax: Any = None, *, n_named: int = 8) -> Any:
     """Draw a path: weights on ``ax``, or sizes and weights side by side on a new figure.
 
+    Where all weights are the same, who is in at which size takes their place.
+
     Returns
     -------
     matplotlib Axes or ndarray of Axes
     """
-    weights = WeightsDisplay.from_path(path, n_named=n_named)
+    weights = _weights_or_entries(path, n_named)
     if ax is not None and np.size(ax) == 1:
         return weights.plot(np.ravel(ax)[0])
     if ax is not None:
@@ -261,10 +266,18 @@ def save_plot(path: FeaturePath, file: Any, format: str = "png") -> None:
     figure = screenless((11, 4.2))
     axes = figure.subplots(1, 2, width_ratios=(1, 1.35))
     SizeDisplay.from_path(path).plot(axes[0])
-    WeightsDisplay.from_path(path).plot(axes[1])
+    _weights_or_entries(path).plot(axes[1])
     with any_glyph():
         figure.tight_layout()
         figure.savefig(file, format=format)
+
+
+def _weights_or_entries(path: FeaturePath, n_named: int = 8) -> Picture:
+    weights = WeightsDisplay.from_path(path, n_named=n_named)
+    if weights.known:
+        return weights
+    entries = EntriesDisplay.from_summary(path.summary())
+    return entries if entries.known else weights
 
 
 def parameter_label(name: str) -> str:
@@ -283,6 +296,8 @@ def scale_along(ax: Any, x: NDArray[np.float64]) -> None:
         words = [f"{10**p:,}" if 0 <= p <= 3 else f"1e{p}" for p in powers]
         ax.set_xticks([10.0**p for p in powers], words)
         ax.minorticks_off()
+    elif np.array_equal(x, np.round(x)):  # counts have no ticks in between
+        ax.xaxis.get_major_locator().set_params(integer=True)
     if low == high:
         low, high = low - 0.5, high + 0.5
     ax.set_xlim(*((high, low) if x[0] >= x[-1] else (low, high)))

@@ -184,6 +184,8 @@ class _Maker:
         W.eliminate_zeros()  # a stored zero draws nothing
         order = path.entry_order()
         order = order[np.diff(W.indptr)[order] > 0]
+        if W.nnz > 1 and np.ptp(W.data) == 0.0:  # a choice, which weighs nothing
+            order = order[:0]
         first, rest = order[:N_NAMED], order[N_NAMED:]
         shown = rest
         if len(rest) > N_OTHERS:

@@ -104,6 +104,9 @@ function alongPath(start, end) {
       return { ...scale, at: (i) => scale.place(parameter[i]), label: parameterLabel(), parametric: true };
     }
     const scale = linear(from, to, start, end, count);
+    if (parameter.every(Number.isInteger)) { // counts have no ticks in between
+      scale.ticks = scale.ticks.filter((tick) => Number.isInteger(tick.value)).map((tick) => ({ ...tick, text: short(tick.value) }));
+    }
     return { ...scale, at: (i) => scale.place(parameter[i]), label: parameterLabel(), parametric: true };
   }
   const scale = linear(1, Math.max(n, 2), start, end, Math.min(count, n));
