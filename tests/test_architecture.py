@@ -53,6 +53,7 @@ ALLOWED = {
     "combine": FOUNDATION | {"path", "alignment"},
     "tracers": FOUNDATION | {
         "path", "alignment", "solvers", "fits", "feasible_sets", "weight_norms", "problem",
+        "weighted",
     },
     "weighting": set(),
     "rankings": {"errors", "kernels", "path", "weighting"},

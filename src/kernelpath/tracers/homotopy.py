@@ -1,0 +1,340 @@
+r"""Following a curve of solutions through its events, by arc length.
+
+Predictor: the cubic through the last two points and their tangents.  Corrector: Newton steps on the
+equations, orthogonal to the tangent.  A feature *enters* where its slope reaches that of the active
+ones, and *leaves* where its weight reaches zero; both places are exact, solutions of the equations
+with one more of them.  Behind an event the curve goes on into the feasible side: the entering
+weight grows, or the slope of the feature that left falls behind (Lemma 2 of [li2010]).  The curve
+may *turn* back in the sum of the weights; arc length does not notice.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import numpy as np
+from scipy import linalg
+
+from kernelpath.tracers.curve_places import (
+    BELOW,
+    FLOOR,
+    Place,
+    between,
+    cosine,
+    distance,
+    first_event,
+    predicted,
+    slack_of,
+    solved,
+)
+from kernelpath.tracers.ridge_system import Places, RidgeState, RidgeSystem
+from kernelpath.weighted.ard import Matrix, Vector
+
+CLOSE = 1e-10  # of the equations at every point
+ROUNDING = 1e-14  # relative to the ridge: no matrix gives more digits
+BLURRED = 1e-6  # of the equations: with larger rounding errors the curve cannot be followed
+MOST_STEPS = 12  # of Newton's method
+ONWARD = 1e-2  # of the way to where an event was expected
+FARTHEST = 0.3  # first correction, in the metric: a longer one means a bad prediction
+BEND = 0.85  # cosine of the angle between two tangents
+FIRST_STEP, LONGEST, SHORTEST = 0.05, 1.0, 1e-9
+LONGER, SHORTER = 1.6, 0.4
+FLAT = 1e-5  # of the squared norm of the target: a smaller multiplier is no unit of slopes
+TURN_STEPS, TURN_TOL = 20, 1e-8
+
+
+class Homotopy:
+    """Traces one curve.
+
+    Parameters
+    ----------
+    system : RidgeSystem
+    least_multiplier : float
+        The curve ends where the multiplier of the sum of the weights, relative to the squared norm
+        of the target, is that small.
+    least_ridge : float
+        It ends where the ridge is that small; by default where rounding errors are `BLURRED`.
+    largest : float
+        It ends where the sum of the weights is that large.
+    most_features, most_events : int
+
+    Attributes
+    ----------
+    end : str
+        Why the curve ended, once it has.
+    """
+
+    def __init__(
+        self,
+        system: RidgeSystem,
+        *,
+        least_multiplier: float = 1e-7,
+        least_ridge: float | None = None,
+        largest: float = math.inf,
+        most_features: int | None = None,
+        most_events: int = 10_000,
+    ) -> None:
+        self.system, self.end = system, ""
+        self._least = least_multiplier * system.scale
+        blurred = ROUNDING * system.kernel.n_rows / BLURRED
+        self._least_ridge, self._largest = math.log(least_ridge or blurred), largest
+        self._most_features = most_features or system.kernel.n_kernels
+        self._most_events = most_events
+
+    def trace(self, state: RidgeState, active: Places) -> Iterator[Place]:
+        """Places from a start that solves the equations; its last active weight grows."""
+        here = self._place(state, None, active, growing=True)
+        yield replace(here, event=("enter", int(active[-1])))
+        behind, step, n_events = None, FIRST_STEP, 0
+        while not self._is_over(here, n_events):
+            found = self._advance(here, behind, step)
+            if found is None:
+                self.end = "steps became too short"
+                return
+            there, step = found
+            if there.event is None and here.growth * there.growth < 0.0:
+                turn = self._turn(here, there)
+                if turn is not None:
+                    yield turn
+            yield there
+            behind, here = (None if there.event else here), there
+            n_events += there.event is not None
+
+    def _is_over(self, here: Place, n_events: int) -> bool:
+        state = here.state
+        reasons = {
+            "more of any weight is worth nothing": state.multiplier <= self._least,
+            "the ridge is next to zero": state.log_ridge <= self._least_ridge,
+            "the largest sum of weights": state.radius >= self._largest,
+            "the largest number of features": len(here.active) >= self._most_features
+            and n_events > 0
+            and here.event is not None
+            and here.event[0] == "enter"
+            and self._most_features < self.system.kernel.n_kernels,
+            "the largest number of events": n_events >= self._most_events,
+        }
+        self.end = next((words for words, true in reasons.items() if true), "")
+        return bool(self.end)
+
+    # -- one step ----------------------------------------------------------------------------------
+
+    def _advance(
+        self, here: Place, behind: Place | None, step: float
+    ) -> tuple[Place, float] | None:
+        """The next place, at an event at the latest, and the length of the step after it."""
+        while step > SHORTEST:
+            there = self._stepped(here, behind, step)
+            if there is None:
+                step *= SHORTER
+                continue
+            length = distance(here, there)
+            crossed = first_event(here, there, length)
+            if crossed is None:
+                longer = LONGER if cosine(here, there) > 0.97 else 1.0
+                return there, min(longer * step, LONGEST)
+            at, kind, feature = crossed
+            found = self._event(here, there, at / length, kind, feature)
+            if found is not None:
+                return found, min(max(0.5 * step, 10 * SHORTEST), FIRST_STEP)
+            step = min(SHORTER * step, 0.7 * at) if at > 0.0 else SHORTER * step
+        return None
+
+    def _stepped(self, here: Place, behind: Place | None, step: float) -> Place | None:
+        """Predict and correct; None where the prediction was too far off."""
+        guess = predicted(here, behind, step)
+        found = self._corrected(here, guess)
+        if found is None or found[0].slopes[here.active[0]] <= 0.0:  # beyond the end of the curve
+            return None
+        there = self._place(*found, here.active, before=here)
+        if cosine(here, there) < BEND or there.side != here.side:
+            return None
+        return there
+
+    def _corrected(self, near: Place, z: Vector) -> tuple[RidgeState, Matrix] | None:
+        """Solve the equations in the plane through a guess, orthogonal to a tangent.
+
+        The derivatives are returned, too, in units of the metric.
+        """
+        unit, start = near.tangent * near.metric, z
+
+        def equations(state: RidgeState, z: Vector) -> Vector:
+            across = float(unit @ ((z - start) * near.metric))
+            return np.append(self.system.residual(state, near.active, near.unit), across)
+
+        def derivatives(state: RidgeState) -> Matrix:
+            return np.vstack(
+                [self.system.jacobian(state, near.active, near.unit) / near.metric, unit]
+            )
+
+        found = self._solve(near, z, equations, derivatives, FARTHEST)
+        return None if found is None else (found[0], found[1][:-1])
+
+    def _solve(
+        self,
+        near: Place,
+        z: Vector,
+        equations: Callable[[RidgeState, Vector], Vector],
+        derivatives: Callable[[RidgeState], Matrix],
+        farthest: float,
+    ) -> tuple[RidgeState, Matrix] | None:
+        """Newton's method with derivatives at the guess, which learn from steps (Broyden)."""
+        J, size_before = None, math.inf
+        move = before = np.zeros(0)
+        for n_step in range(MOST_STEPS):
+            try:
+                state = self._look(near.active, z, near)
+            except linalg.LinAlgError:
+                return None
+            F = equations(state, z)
+            if not np.isfinite(F).all():
+                return None
+            if J is None:
+                J = derivatives(state)
+            else:
+                J = J + np.outer(F - before - J @ move, move) / float(move @ move)
+            if float(np.abs(F).max(initial=0.0)) <= self._close(state):
+                return state, J
+            found = solved(J, -F)
+            if found is None:
+                return None
+            move, before, size = found, F, float(np.linalg.norm(found))
+            if (n_step == 0 and size > farthest) or size > 2.0 * size_before:
+                return None
+            z, size_before = z + move / near.metric, size
+        return None
+
+    def _close(self, state: RidgeState) -> float:
+        return max(CLOSE, ROUNDING * len(state.a) / state.ridge)
+
+    def _look(self, active: Places, z: Vector, near: Place) -> RidgeState:
+        weights = np.zeros_like(near.state.weights)
+        weights[active] = z[: len(active)]
+        log_ridge = float(z[-1]) if self.system.with_budget else near.state.log_ridge
+        return self.system.look(weights, log_ridge)
+
+    # -- tangents ----------------------------------------------------------------------------------
+
+    def _place(
+        self,
+        state: RidgeState,
+        J: Matrix | None,
+        active: Places,
+        *,
+        before: Place | None = None,
+        growing: bool = False,
+        left: int | None = None,
+        event: tuple[str, int] | None = None,
+    ) -> Place:
+        """Tangent at a solution: along the one before, or into the feasible side of an event.
+
+        ``J`` are derivatives in units of the metric of the place before, exact or nearly so.
+        """
+        metric = np.full(len(active), 1.0 / (abs(state.radius) + FLOOR))
+        if self.system.with_budget:
+            metric = np.append(metric, 1.0)
+        flat = FLAT * self.system.scale / state.ridge
+        unit_of_slopes = max(float(state.slopes[active[0]]), flat)
+        nearly = J is not None and before is not None
+        if J is None or before is None:
+            J = self.system.jacobian(state, active, unit_of_slopes) / metric
+        else:
+            J = J * (before.metric / metric)
+            rows = len(active) - 1
+            J[:rows] *= before.unit / unit_of_slopes
+        unit = np.linalg.qr(J.T, mode="complete")[0][:, -1] if len(J) else np.ones(1)
+        slopes, left_over = self.system.rates(state, active, unit_of_slopes, unit / metric)
+        if nearly and len(J):
+            # Exact rates along a direction that is nearly the tangent make it the tangent.
+            move = solved(np.vstack([J, unit]), np.append(-left_over, 0.0))
+            if move is not None and float(np.linalg.norm(move)) < 0.1:
+                unit = (unit + move) / float(np.linalg.norm(unit + move))
+                slopes, _ = self.system.rates(state, active, unit_of_slopes, unit / metric)
+        tangent = unit / metric
+        slack, rate = slack_of(state, active, slopes, unit_of_slopes)
+        if before is not None:
+            forward = float((unit * (before.tangent * before.metric)).sum()) > 0.0
+        elif growing:
+            forward = tangent[len(active) - 1] > 0.0
+        else:
+            assert left is not None
+            forward = rate[left] > 0.0
+        if not forward:
+            unit, tangent, rate = -unit, -tangent, -rate
+        side = float(np.linalg.slogdet(np.vstack([J, unit]))[0])
+        return Place(state, active, unit_of_slopes, metric, tangent, side, slack, rate, event)
+
+    # -- events ------------------------------------------------------------------------------------
+
+    def _event(
+        self, here: Place, there: Place, share: float, kind: str, feature: int
+    ) -> Place | None:
+        """The exact place of an event, from a guess on the way; None if it is not the first one."""
+        active, top = here.active, here.active[0]
+        position = np.flatnonzero(active == feature)
+        unit = 1.0 / here.metric[0]
+
+        def equations(state: RidgeState, z: Vector) -> Vector:
+            F = self.system.residual(state, active, here.unit)
+            if kind == "leave":
+                return np.append(F, z[position[0]] / unit)
+            behind = (state.slopes[feature] - state.slopes[top]) / here.unit
+            return np.insert(F, len(active) - 1, behind)
+
+        def derivatives(state: RidgeState) -> Matrix:
+            if kind == "leave":
+                J = self.system.jacobian(state, active, here.unit) / here.metric
+                return np.vstack([J, np.eye(len(here.metric))[position]])
+            more = np.array([feature], dtype=np.intp)
+            return self.system.jacobian(state, active, here.unit, more) / here.metric
+
+        guess = between(here, there, share)
+        found = self._solve(here, guess, equations, derivatives, 1.0)
+        if found is None:
+            return None
+        z = np.append(found[0].weights[active], found[0].log_ridge)[: len(here.metric)]
+        row = here.tangent * here.metric**2
+        if float(row @ (z - here.unknowns)) <= ONWARD * float(row @ (guess - here.unknowns)):
+            return None  # back at the event that this piece of the curve begins with
+        return self._behind_event(here, found[0], kind, feature)
+
+    def _behind_event(
+        self, here: Place, state: RidgeState, kind: str, feature: int
+    ) -> Place | None:
+        weights = state.weights.copy()
+        if kind == "leave":
+            weights[feature] = 0.0
+            active = here.active[here.active != feature]
+        else:
+            active = np.append(here.active, feature)
+        if len(active) == 0 or (weights[active] < -CLOSE * max(state.radius, FLOOR)).any():
+            return None
+        state = self.system.look(np.maximum(weights, 0.0), state.log_ridge)
+        ahead = (state.slopes - state.slopes[active[0]]) / here.unit > BELOW
+        ahead[[*active, feature]] = False
+        if ahead.any():
+            return None
+        event = (kind, feature)
+        if kind == "leave":
+            return self._place(state, None, active, left=feature, event=event)
+        return self._place(state, None, active, growing=True, event=event)
+
+    def _turn(self, here: Place, there: Place) -> Place | None:
+        """Where the sum of the weights stops growing, or falling, between two places."""
+        low, high, values = 0.0, 1.0, [here.growth, there.growth]
+        found = None
+        for _ in range(TURN_STEPS):
+            share = low - values[0] * (high - low) / (values[1] - values[0])
+            share = min(max(share, low + 0.05 * (high - low)), high - 0.05 * (high - low))
+            solved = self._corrected(here, between(here, there, share))
+            if solved is None:
+                return found
+            found = self._place(*solved, here.active, before=here, event=("turn", -1))
+            if abs(found.growth) <= TURN_TOL * float(np.abs(found.tangent).sum()):
+                return found
+            if (found.growth > 0.0) == (values[0] > 0.0):
+                low, values[0] = share, found.growth
+            else:
+                high, values[1] = share, found.growth
+        return found
