@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 from scipy import sparse, stats
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Lasso, lasso_path
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -297,7 +298,7 @@ def test_slopes_of_the_bound_by_differences(labels, monkeypatch):
 
 
 def test_the_descent_ends_in_a_stationary_point():
-    selector = R2W2("all", tol=1e-10).fit(X, LABELS)
+    selector = R2W2("all", C=1.0, tol=1e-10).fit(X, LABELS)
     assert selector.bound_ < selector.start_bound_
     squares = selector.scores_**2
     assert squares.sum() == pytest.approx(D)
@@ -615,3 +616,19 @@ def test_the_guide_runs():
     assert names["scores"]["Fisher"][0] > names["scores"]["SVM-LW"][0]
     assert names["scores"]["Fisher"][1] < names["scores"]["SVM-LW"][1]
     assert all(f"`{cls.__name__}`" in text for cls in EVERY)
+
+
+def test_text_columns_are_refused():
+    frame = pd.DataFrame({"a": X[:, 0], "b": np.where(LABELS > 0, "yes", "no")})
+    with pytest.raises(kp.DataError, match="text; encode it"):
+        SVMLW(1).fit(frame, LABELS)
+
+
+def test_a_cost_that_no_machine_finishes():
+    with pytest.raises(ValueError, match="C must be at most"):
+        SVMLW(1, C=1e12).fit(X, LABELS)
+
+
+def test_a_descent_that_was_cut_short():
+    with pytest.warns(ConvergenceWarning, match="max_iter=1"):
+        R2W2(1, max_iter=1).fit(X, LABELS)

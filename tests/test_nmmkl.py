@@ -235,7 +235,7 @@ def additive(rng, n=100):
 
 @pytest.mark.parametrize("rounding", ["weights", "swap"])
 @pytest.mark.parametrize("ridge", [0.0, 0.1])
-@pytest.mark.filterwarnings("ignore:Some selected columns have twins")
+@pytest.mark.filterwarnings("ignore:Some selected columns")
 def test_the_regression_example(ridge, rounding):
     rng = np.random.default_rng(2)
     for _ in range(4):
@@ -378,3 +378,87 @@ def test_other_solvers_choose_the_same(solver):
     path = kp.NMMKLSelector([1, 3, 5]).fit(X, LABELS).path_
     other = kp.NMMKLSelector([1, 3, 5], solver=solver).fit(X, LABELS).path_
     np.testing.assert_array_equal(path.supports.toarray(), other.supports.toarray())
+
+
+@pytest.mark.parametrize("solver", ["auto", "working_set", "newton"])
+def test_fixed_columns_in_wide_tables(solver):
+    rng = np.random.default_rng(0)
+    Z = rng.normal(size=(40, 2100))
+    y = np.where(Z[:, 0] + Z[:, 1] + 0.5 * rng.normal(size=40) > 0, 1, 0)
+    selector = kp.NMMKLSelector(4, must_include=[5, 2000], solver=solver).fit(Z, y)
+    assert (selector.relaxed_weights_[[5, 2000]] == 1.0).all()
+    assert selector.support_[[5, 2000]].all()
+    assert selector.relaxed_weights_.sum() == pytest.approx(4.0)
+    exact = kp.NMMKLSelector(4, must_include=[5, 2000], solver="clarabel").fit(Z, y)
+    lower = [one.objective_ / one.ratio_ for one in (selector, exact)]
+    assert lower[0] == pytest.approx(lower[1], rel=3e-4)
+
+
+def test_a_budget_that_is_all_fixed():
+    for options in (
+        {"must_include": [0, 1, 2, 3]},
+        {"groups": [0, 1, 0, 0], "must_include": [0, 1]},
+    ):
+        selector = kp.NMMKLSelector("all", **options).fit(X[:, :4], LABELS)
+        assert selector.support_.all()
+        assert selector.ratio_ == pytest.approx(1.0, abs=1e-4)
+
+
+def test_copies_that_are_both_selected_are_stated():
+    Z = X[:, :6].copy()
+    Z[:, 1] = Z[:, 0]
+    y = np.where(Z[:, 0] + 0.1 * X[:, 11] > 0, 1, 0)
+    with pytest.warns(UserWarning, match="copies of each other: 'x0', 'x1'"):
+        kp.NMMKLSelector(2, rounding="weights").fit(Z, y)
+
+
+@pytest.mark.parametrize("unit", [1e-165, 1e160, 1.0])
+def test_units_of_the_target_do_not_matter(unit):
+    y = X[:, 3] + 0.1 * X[:, 11]
+    assert kp.NMMKLSelector(1).fit(X, y * unit).get_support(indices=True).tolist() == [3]
+
+
+def test_an_epsilon_that_explains_everything():
+    with pytest.warns(UserWarning, match="Lower epsilon"):
+        kp.NMMKLSelector(1, epsilon=100.0).fit(X, X[:, 0])
+
+
+def test_the_ratio_is_exact_where_the_bound_is_one():
+    y = np.argsort(np.argsort(X[:, 0])) * 3 // N
+    selector = kp.NMMKLSelector(D, C=70.0, ridge=0.0, kernel="laplace").fit(X, y)
+    assert selector.ratio_ <= selector.bound_ + 2e-4
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"max_iter": 2.5}, "max_iter must be a whole number"),
+        ({"max_iter": 0}, "max_iter must be a whole number"),
+        ({"tol": 1e-15}, "tol must be at least 1e-10"),
+        ({"ridge": 1e300}, "ridge must be at most"),
+        ({"n_features_to_select": [1, [2, 3]]}, "must be a whole number, several of them"),
+        ({"groups": [[1], [2]] + [3] * (D - 2)}, "names or numbers as labels"),
+        ({"groups": [float("nan")] * D}, "a label that is missing"),
+        ({"must_include": ["x99"]}, "'x99', which X does not have"),
+    ],
+)
+def test_more_bad_settings(options, words):
+    with pytest.raises((ValueError, kp.DataError), match=words):
+        kp.NMMKLSelector(**({"n_features_to_select": 2} | options)).fit(X, LABELS)
+
+
+def test_ways_to_name_fixed_columns():
+    for given in (3, "x3", [3], np.array([3]), ["x3", 3], np.arange(D) == 3):
+        assert kp.NMMKLSelector(2, must_include=given).fit(X, LABELS).support_[3]
+    Z = X.copy()
+    Z[:, 1] = 5.0
+    with (
+        pytest.warns(UserWarning, match="constant"),
+        pytest.raises(kp.DataError, match="constant and cannot be selected"),
+    ):
+        kp.NMMKLSelector(2, groups=[j // 2 for j in range(D)], must_include=[1]).fit(Z, LABELS)
+
+
+def test_a_ridge_next_to_nothing():
+    selector = kp.NMMKLSelector([1, 2], ridge=1e-15).fit(X, LABELS)
+    assert selector.bound_ >= selector.ratio_ * (1 - 1e-4)

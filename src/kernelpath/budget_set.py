@@ -52,7 +52,8 @@ class Budget:
         x = np.asarray(x, dtype=np.float64)
         free = self._free(len(x))
         d = np.ones(len(x))
-        d[free] = self._rest.project(x[free])
+        if free.any():
+            d[free] = self._rest.project(x[free])
         return d
 
     def support(self, g: ArrayLike) -> float:
@@ -65,14 +66,16 @@ class Budget:
         g = np.asarray(g, dtype=np.float64)
         free = self._free(len(g))
         d = np.ones(len(g))
-        d[free] = self._rest.minimize_linear(g[free])
+        if free.any():
+            d[free] = self._rest.minimize_linear(g[free])
         return d
 
     def start(self, n: int) -> NDArray[np.float64]:
         """Equal weights of those that are not fixed."""
         free = self._free(n)
         d = np.ones(n)
-        d[free] = self._rest.start(int(free.sum()))
+        if free.any():
+            d[free] = self._rest.start(int(free.sum()))
         return d
 
     def on(self, some: NDArray[np.intp]) -> Budget:

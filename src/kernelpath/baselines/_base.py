@@ -14,6 +14,7 @@ from scipy import sparse
 
 from kernelpath.errors import DataError, not_one_of
 from kernelpath.estimators._base import PathSelector, report_constant
+from kernelpath.estimators._nmmkl_units import budgets_of
 from kernelpath.estimators._path_cv_setup import check_finite
 from kernelpath.inputs import ColumnTable
 from kernelpath.path import EventTable, FeaturePath
@@ -23,6 +24,7 @@ from kernelpath.targets import as_vector, encode_target, infer_task
 ALL = "all"
 CLASSES, NUMBERS = "classification", "regression"
 PARAMETER = "budget"
+LARGEST_C = 1e8  # beyond, machines take for ever
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,6 +108,9 @@ class BaselineSelector(PathSelector):
         self._check_settings()
         table, y = self._check_table(X, y)
         check_finite(table)
+        if table.categorical.any():
+            text = np.flatnonzero(table.categorical)
+            raise DataError(f"{table.sentence(text, 'holds', 'hold')} text; encode it as numbers.")
         y = as_vector(y)
         if len(y) != table.shape[0]:
             raise DataError(f"X has {table.shape[0]} rows, but y has {len(y)} values.")
@@ -165,7 +170,7 @@ class BaselineSelector(PathSelector):
         given = self.n_features_to_select
         if isinstance(given, str):
             return list(range(1, n_usable + 1))
-        asked = np.unique(np.atleast_1d(np.asarray(given)))
+        asked = np.unique(budgets_of(given))
         if asked[0] < 1:
             raise DataError(f"n_features_to_select must be at least 1, got {asked[0]}.")
         if asked[-1] > self.n_features_in_:
@@ -224,17 +229,14 @@ class BaselineSelector(PathSelector):
         for name in self.POSITIVE:
             value = getattr(self, name)
             check_number(name, value, positive=True, whole=name == "max_iter")
+            if name == "C" and value > LARGEST_C:
+                raise ValueError(f"C must be at most {LARGEST_C:g}, got {value!r}")
         budgets = self.n_features_to_select
         if isinstance(budgets, str):
             if budgets != ALL:
                 raise not_one_of("n_features_to_select", budgets, [ALL], "a number or numbers")
             return
-        values = np.asarray(budgets)
-        if values.ndim > 1 or values.size == 0 or values.dtype.kind not in "iu":
-            raise ValueError(
-                f"n_features_to_select must be a whole number, several of them, or {ALL!r}, got "
-                f"{budgets!r}"
-            )
+        budgets_of(budgets)
 
 
 def check_number(name: str, value: Any, *, positive: bool, whole: bool = False) -> None:

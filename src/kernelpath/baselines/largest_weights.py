@@ -151,7 +151,7 @@ class LassoLW(BaselineSelector):
         is selected.
     alpha : float, optional
         Strength of the penalty.  None chooses it by cross-validation in five folds, the same ones
-        each time.
+        each time; rows in another order fall into other folds.
 
     Attributes
     ----------

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
+from sklearn.exceptions import ConvergenceWarning
 
 from kernelpath.baselines._base import Answer, BaselineSelector, Ranking, ranked
 from kernelpath.fits.losses import DualProblem, SquaredHinge
@@ -45,7 +47,7 @@ class R2W2(BaselineSelector):
         is selected.
     C : float
         Cost of squared errors.  If the classes overlap and it is large, the radius, which a few
-        outer rows hold, can outweigh the margin; tune it, from 0.001 on.
+        outer rows hold, can outweigh the margin; tune it, from 0.001 to 1.
     tol : float
         The descent ends when a step lowers the logarithm of the bound by less.
     max_iter : int
@@ -92,7 +94,7 @@ class R2W2(BaselineSelector):
     def __init__(
         self,
         n_features_to_select: Any = 10,
-        C: float = 1.0,
+        C: float = 0.01,
         *,
         tol: float = 1e-6,
         max_iter: int = 100,
@@ -124,6 +126,12 @@ class R2W2(BaselineSelector):
         squares = np.maximum(found.x, 0.0) * (d / found.x.sum())
         self.bound_, slopes = bound(squares)
         self.n_iter_ = int(found.nit)
+        if found.nit >= self.max_iter:
+            warnings.warn(
+                f"The bound was still falling after max_iter={self.max_iter} steps; raise it.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
         return ranked(np.sqrt(squares), then=-slopes)
 
 

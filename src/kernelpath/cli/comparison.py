@@ -71,7 +71,7 @@ class BudgetChoices(BaseEstimator):
             # Sizes that a fold does not have are scored as the next smaller one, columns that are
             # the same differ by fold, and a point that is not exact is still a choice.
             warnings.filterwarnings("ignore", message="n_features_to_select=")
-            warnings.filterwarnings("ignore", message="Some selected columns have twins")
+            warnings.filterwarnings("ignore", message="Some selected columns")
             warnings.simplefilter("ignore", ConvergenceWarning)
             self.path_ = selector.fit(table.values, y).path_
         return self

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from typing import Any
 
 import numpy as np
@@ -26,28 +27,52 @@ def unit_of_columns(groups: Any, table: ColumnTable) -> NDArray[np.intp]:
             f"groups must have one label for each of the {n} columns, got shape {labels.shape}."
         )
     seen: dict[Any, int] = {}
-    return np.array([seen.setdefault(label, len(seen)) for label in labels.tolist()], dtype=np.intp)
+    found = []
+    for label in labels.tolist():
+        if label is None or label != label:
+            raise DataError("groups has a label that is missing; give every column one.")
+        try:
+            found.append(seen.setdefault(label, len(seen)))
+        except TypeError as error:
+            raise DataError(f"groups needs names or numbers as labels, got {label!r}.") from error
+    return np.array(found, dtype=np.intp)
 
 
-def fixed_units(must_include: Any, table: ColumnTable, units: NDArray[np.intp]) -> tuple[int, ...]:
-    """Units of the columns that must be in: by name, by position, or by a mask."""
+def budgets_of(given: Any) -> NDArray[np.intp]:
+    """Numbers of features, one or several; anything else is refused."""
+    try:
+        values = np.atleast_1d(np.asarray(given))
+    except ValueError:  # lists of several lengths
+        values = np.zeros(0)
+    if values.ndim > 1 or values.size == 0 or values.dtype.kind not in "iu":
+        raise ValueError(
+            f"n_features_to_select must be a whole number, several of them, or 'all', got {given!r}"
+        )
+    return values.astype(np.intp)
+
+
+def fixed_columns(must_include: Any, table: ColumnTable) -> NDArray[np.intp]:
+    """Columns that must be in: by name, by position, or by a mask."""
     if must_include is None:
-        return ()
-    if isinstance(must_include, str):
-        must_include = [must_include]
-    given = np.asarray(must_include)
-    if given.dtype == bool:
-        if given.shape != (table.shape[1],):
+        return np.zeros(0, dtype=np.intp)
+    one = isinstance(must_include, str | numbers.Integral) and not isinstance(must_include, bool)
+    given = [must_include] if one else list(must_include)
+    if given and all(isinstance(value, bool | np.bool_) for value in given):
+        if len(given) != table.shape[1]:
             raise DataError(
-                f"a mask for must_include needs {table.shape[1]} values, got shape {given.shape}."
+                f"a mask for must_include needs {table.shape[1]} values, got {len(given)}."
             )
-        given = np.flatnonzero(given)
-    return tuple(sorted({int(units[_column(one, table)]) for one in given.tolist()}))
+        return np.flatnonzero(given)
+    return np.unique(np.array([_column(value, table) for value in given], dtype=np.intp))
 
 
 def _column(one: Any, table: ColumnTable) -> int:
+    if isinstance(one, np.integer):
+        one = int(one)
     if isinstance(one, str):
-        names = [] if table.names is None else [str(name) for name in table.names]
+        n = table.shape[1]
+        own = [f"x{j}" for j in range(n)] if table.names is None else table.names
+        names = [str(name) for name in own]
         if one not in names:
             raise DataError(f"must_include names the column {one!r}, which X does not have.")
         return names.index(one)

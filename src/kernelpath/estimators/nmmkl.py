@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from kernelpath.errors import DataError, not_one_of
 from kernelpath.estimators._base import PathSelector, report_constant
 from kernelpath.estimators._gmkl_kernels import bind_kernel
-from kernelpath.estimators._nmmkl_units import fixed_units, twins, unit_of_columns
+from kernelpath.estimators._nmmkl_units import budgets_of, fixed_columns, twins, unit_of_columns
 from kernelpath.estimators._path_cv_setup import check_finite
 from kernelpath.fits.losses import DualProblem, EpsilonInsensitive, HuberHinge
 from kernelpath.inputs import ColumnTable
@@ -31,6 +31,7 @@ from kernelpath.weighted.grouped import GroupedKernels
 
 METHOD = "nmmkl"
 ALL = "all"
+LARGEST, LEAST_TOL = 1e12, 1e-10
 SOLVERS = ("auto", "newton", "spg", "pgd", "working_set", "primal", "clarabel")
 MOST_BOUND_ROWS = 2000  # more rows: the bound of Theorem 4 would take longer than the path
 
@@ -89,7 +90,7 @@ FeatureKernel
         Objective of the choice relative to the dual bound: no other choice of as many features is
         better by a larger factor.
     bound_ : float
-        Theorem 4 of the paper, known before rounding; `ratio_` is never larger.
+        Theorem 4 of the paper, known before rounding; `ratio_` is no larger, up to ``tol``.
     marginal_value_ : float
         What one more feature would be worth: the multiplier of the budget.
     budgets_, ratios_, bounds_, marginal_values_ : ndarray of shape (n_budgets,)
@@ -191,14 +192,15 @@ FeatureKernel
             kernel = kernel.restrict(np.flatnonzero(usable))
         if kernel.n_kernels != len(kept):
             kernel = GroupedKernels(kernel, own[usable])
-        self._fixed = self._placed(fixed_units(self.must_include, table, units), place)
+        fixed = fixed_columns(self.must_include, table)
+        if bound.constant[fixed].any():
+            still = table.sentence(fixed[bound.constant[fixed]], "is", "are")
+            raise DataError(
+                f"{still} constant and cannot be selected; leave it out of must_include."
+            )
+        self._fixed = tuple(sorted({int(place[units[column]]) for column in fixed}))
         columns = [np.flatnonzero((units == unit) & ~bound.constant) for unit in kept]
         return Problem(kernel, duals, NoRegularizer()), columns
-
-    def _placed(self, fixed: tuple[int, ...], place: NDArray[np.intp]) -> tuple[int, ...]:
-        if any(place[unit] < 0 for unit in fixed):
-            raise DataError("must_include names a constant column, which cannot be selected.")
-        return tuple(int(place[unit]) for unit in fixed)
 
     def _duals(self, y: NDArray, n: int) -> tuple[DualProblem, ...]:
         task = infer_task(y, self.task)
@@ -207,8 +209,7 @@ FeatureKernel
         if task == "regression":
             if hasattr(self, "classes_"):
                 del self.classes_
-            y = y.astype(np.float64)
-            scaled = (y - y.mean()) / (float(y.std()) or 1.0)
+            scaled = target.columns[:, 1]
             return (EpsilonInsensitive(self.C, self.epsilon, self.ridge).dual(scaled),)
         assert target.classes is not None
         self.classes_: NDArray = target.classes
@@ -224,7 +225,7 @@ FeatureKernel
         given = self.n_features_to_select
         if isinstance(given, str):
             return list(range(max(n_fixed, 1), n_units + 1))
-        asked = np.unique(np.atleast_1d(np.asarray(given)))
+        asked = np.unique(budgets_of(given))
         if asked[0] < max(n_fixed, 1):
             raise DataError(
                 f"a budget of {asked[0]} has no room for the {n_fixed} features of must_include."
@@ -279,6 +280,13 @@ FeatureKernel
         ]
         self._keep(points)
         self._state_ties()
+        if self.objective_ <= 0.0:
+            warnings.warn(
+                "Nothing is left to explain: all errors are within epsilon, and any choice is as "
+                "good. Lower epsilon.",
+                UserWarning,
+                stacklevel=4,
+            )
 
     def _on_columns(
         self, rows: list[NDArray[np.float64]], columns: list[NDArray[np.intp]]
@@ -337,13 +345,25 @@ FeatureKernel
 
     def _state_ties(self) -> None:
         """Warn where a choice between columns that are the same was made."""
-        split = [tie for tie in self.ties_ if 0 < self.support_[tie].sum() < len(tie)]
+        names = self.path_.feature_names
+
+        def shown(ties: list[NDArray[np.intp]]) -> str:
+            return "; ".join(", ".join(repr(str(names[j])) for j in tie[:5]) for tie in ties[:3])
+
+        chosen = [int(self.support_[tie].sum()) for tie in self.ties_]
+        split = [tie for tie, count in zip(self.ties_, chosen) if 0 < count < len(tie)]
         if split:
-            names = self.path_.feature_names
-            shown = "; ".join(", ".join(repr(str(names[j])) for j in tie[:5]) for tie in split[:3])
             warnings.warn(
-                f"Some selected columns have twins that explain exactly as much: {shown}. Which "
-                "of them was chosen means nothing; ties_ lists them.",
+                f"Some selected columns have twins that explain exactly as much: {shown(split)}. "
+                "Which of them was chosen means nothing; ties_ lists them.",
+                UserWarning,
+                stacklevel=4,
+            )
+        copies = [tie[self.support_[tie]] for tie, count in zip(self.ties_, chosen) if count > 1]
+        if copies:
+            warnings.warn(
+                f"Some selected columns are copies of each other: {shown(copies)}. Leave out all "
+                "but one of them to spend the budget on others.",
                 UserWarning,
                 stacklevel=4,
             )
@@ -355,6 +375,15 @@ FeatureKernel
             if not number or not np.isfinite(value) or value < 0 or (least and value == 0):
                 words = "positive" if least else "at least 0"
                 raise ValueError(f"{name} must be a number that is {words}, got {value!r}")
+            if value > LARGEST:
+                raise ValueError(f"{name} must be at most {LARGEST:g}, got {value!r}")
+        if self.tol < LEAST_TOL:
+            raise ValueError(
+                f"tol must be at least {LEAST_TOL:g}: rounding errors, got {self.tol!r}"
+            )
+        whole = isinstance(self.max_iter, numbers.Integral) and not isinstance(self.max_iter, bool)
+        if self.max_iter is not None and not (whole and self.max_iter >= 1):
+            raise ValueError(f"max_iter must be a whole number from 1 on, got {self.max_iter!r}")
         if self.rounding not in RULES:
             raise not_one_of("rounding", self.rounding, RULES)
         if self.solver not in SOLVERS:
@@ -364,9 +393,4 @@ FeatureKernel
             if budgets != ALL:
                 raise not_one_of("n_features_to_select", budgets, [ALL], "a number or numbers")
             return
-        values = np.asarray(budgets)
-        if values.ndim > 1 or values.size == 0 or values.dtype.kind not in "iu":
-            raise ValueError(
-                f"n_features_to_select must be a whole number, several of them, or {ALL!r}, got "
-                f"{budgets!r}"
-            )
+        budgets_of(budgets)

@@ -10,6 +10,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from kernelpath.budget_set import Budget
 from kernelpath.feasible_sets import Box, CappedSimplex, FeasibleSet, NonNegative
 from kernelpath.fits.svm import solve_null
 from kernelpath.problem import Evaluation, Problem, lower_bound, relative
@@ -55,7 +56,8 @@ def working_set(
         return over(problem, start, tol=tol, max_iter=2 * max_iter, warm=warm, duals=duals)
     kernel = cast(SumKernel, problem.kernel)
     whole = _Whole(problem, kernel)
-    parts, weights = np.zeros(0, np.intp), np.zeros(0)
+    parts = np.array(getattr(problem.feasible, "fixed", ()), dtype=np.intp)
+    weights = np.ones(len(parts))
     if start is not None and np.any(start):
         start = problem.feasible.project(start)
         parts = np.flatnonzero(start)
@@ -106,7 +108,11 @@ def _restricted(problem: Problem, kernel: SumKernel, parts: NDArray[np.intp]) ->
     regularizer = problem.regularizer
     if hasattr(regularizer, "restrict"):
         regularizer = regularizer.restrict(parts)
-    return replace(problem, kernel=kernel.restrict(parts), regularizer=regularizer)
+    feasible = problem.feasible
+    if hasattr(feasible, "on"):
+        feasible = feasible.on(parts)
+    inside = kernel.restrict(parts)
+    return replace(problem, kernel=inside, regularizer=regularizer, feasible=feasible)
 
 
 class _Whole:
@@ -203,4 +209,6 @@ def _fewest(feasible: FeasibleSet) -> int:
     """Number of weights below which the set has no point."""
     if isinstance(feasible, CappedSimplex):
         return math.ceil(feasible.total / feasible.cap)
+    if isinstance(feasible, Budget):
+        return math.ceil(feasible.total)
     return 0

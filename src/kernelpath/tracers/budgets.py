@@ -92,6 +92,7 @@ def trace_budgets(
         found = solve(now, solver, start, duals=duals, tol=tol, **options)
         quad = problem.kernel.grad_quad(found.weights, found.at.U)
         choice = rounder.choose(rounding, found.weights, quad, budget, before)
+        choice = rounder.sharpened(choice, EXACT * tol)
         rounder.forget()
         n_svm, evaluate.n_svm = found.n_svm + evaluate.n_svm, 0
         yield BudgetPoint(budget, found, choice, _marginal(quad, budget, fixed), n_svm)
@@ -160,5 +161,8 @@ def published_bound(problem: Problem, relaxed: Solution) -> float:
     M.flat[:: len(M) + 1] += ridge
     B = problem.kernel.gram(np.where(open_, weights, 0.0))
     last = len(M) - 1
-    rho = float(linalg.eigh(B, M, eigvals_only=True, subset_by_index=[last, last])[0])
+    try:
+        rho = float(linalg.eigh(B, M, eigvals_only=True, subset_by_index=[last, last])[0])
+    except linalg.LinAlgError:  # a ridge next to nothing
+        return np.inf
     return 1.0 / (1.0 - rho) if rho < 1.0 else np.inf
