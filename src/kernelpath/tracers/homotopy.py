@@ -108,11 +108,7 @@ class Homotopy:
             "more of any weight is worth nothing": state.multiplier <= self._least,
             "the ridge is next to zero": state.log_ridge <= self._least_ridge,
             "the largest sum of weights": state.radius >= self._largest,
-            "the largest number of features": len(here.active) >= self._most_features
-            and n_events > 0
-            and here.event is not None
-            and here.event[0] == "enter"
-            and self._most_features < self.system.kernel.n_kernels,
+            "the largest number of features": len(here.active) > self._most_features,
             "the largest number of events": n_events >= self._most_events,
         }
         self.end = next((words for words, true in reasons.items() if true), "")

@@ -1,0 +1,119 @@
+"""The points of an L1KR path, light enough to keep them all."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kernelpath.tracers.homotopy import Homotopy
+from kernelpath.tracers.ode_curve import ODECurve
+from kernelpath.tracers.ridge_system import Places, RidgeState, RidgeSystem
+from kernelpath.weighted.ard import Vector
+
+SOLVERS = ("homotopy", "ode")
+STOPPED = ("steps became too short", "the largest number of events")
+UNEXPLAINED = 1e-3  # of the target: with as much left, a ridge of zero is no perfect fit
+
+
+@dataclass(frozen=True, eq=False)
+class L1KRPoint:
+    """A point of the path.
+
+    Attributes
+    ----------
+    weights : ndarray of shape (n_features,)
+    ridge : float
+    a : ndarray of shape (n_rows,)
+        Coefficients of the machine.
+    radius, loss, multiplier : float
+        Sum of the weights, sum of squared residuals, and what more of the weights is worth.
+    leave_one_out : float
+        Mean squared residual of rows that are left out, in closed form.
+    residual : float
+        How far from optimal, relative.
+    event : tuple of (str, int) or None
+    """
+
+    weights: Vector
+    ridge: float
+    a: Vector
+    radius: float
+    loss: float
+    multiplier: float
+    leave_one_out: float
+    residual: float
+    event: tuple[str, int] | None
+
+
+@dataclass(frozen=True, eq=False)
+class L1KRTrace:
+    """A path and why it ended.
+
+    Attributes
+    ----------
+    points : list of L1KRPoint
+    end : str
+    n_jacobians : int
+    """
+
+    points: list[L1KRPoint]
+    end: str
+    n_jacobians: int
+
+    @property
+    def ended_early(self) -> bool:
+        """Whether the path did not come to an end of its own."""
+        last = self.points[-1]
+        scale = len(last.a)  # of a standardised target
+        conflict = self.end == "the ridge is next to zero" and last.loss > UNEXPLAINED * scale
+        return conflict or self.end in STOPPED
+
+    @property
+    def best(self) -> int:
+        """Position of the smallest error of rows left out."""
+        return int(np.argmin([point.leave_one_out for point in self.points]))
+
+
+def trace_l1kr(
+    system: RidgeSystem,
+    *,
+    solver: str = "homotopy",
+    **options: Any,
+) -> L1KRTrace:
+    """Follow the path from no weights to its end."""
+    curve: Any = (
+        Homotopy(system, **options) if solver == "homotopy" else ODECurve(system, **options)
+    )
+    points = []
+    for place in curve.trace(*system.start()):
+        points.append(_light(system, place.state, place.active, place.event))
+    jacobians = curve.n_jacobians if solver == "ode" else system.n_jacobians
+    return L1KRTrace(points, curve.end, jacobians)
+
+
+def _light(
+    system: RidgeSystem, state: RidgeState, active: Places, event: tuple[str, int] | None
+) -> L1KRPoint:
+    return L1KRPoint(
+        weights=state.weights,
+        ridge=state.ridge,
+        a=state.a,
+        radius=state.radius,
+        loss=state.loss,
+        multiplier=state.multiplier,
+        leave_one_out=float(np.square(state.leave_one_out).mean()),
+        residual=violation(system, state, active),
+        event=event,
+    )
+
+
+def violation(system: RidgeSystem, state: RidgeState, active: Places) -> float:
+    """Largest violation of the conditions: equal slopes, none larger, the norm budget."""
+    flat = 1e-5 * system.scale / state.ridge
+    unit = max(float(state.slopes[active[0]]), flat)
+    left = float(np.abs(system.residual(state, active, unit)).max(initial=0.0))
+    ahead = float((state.slopes - state.slopes[active[0]]).max()) / unit
+    return max(left, ahead, 0.0) if math.isfinite(left) else math.inf
