@@ -75,7 +75,7 @@ def test_a_budget_that_is_too_large_keeps_what_was_found():
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"kernel": "gausian"}, "did you mean 'gaussian'"),
+        ({"kernel": "gaussia"}, "did you mean 'gaussian'"),
         ({"norm_budget": -1.0}, "norm_budget must be a positive number"),
         ({"norm_budget": [1.0, "a"]}, "norm_budget must be a positive number"),
         ({"norm_budget": "best"}, "norm_budget must be"),
