@@ -5,7 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kernelpath.tracers.homotopy import Homotopy
+from kernelpath.tracers.branches import (
+    local_optimum,
+    on_the_curve,
+    path_loss,
+    search_branches,
+)
+from kernelpath.tracers.homotopy import CLOSED, Homotopy
 from kernelpath.tracers.ode_curve import ODECurve
 from kernelpath.tracers.ridge_system import RidgeSystem
 from kernelpath.weighted.ard import ARDGaussian, ARDNormalizedPolynomial
@@ -181,3 +187,50 @@ def test_the_differential_equation_meets_the_same_events(kind):
     assert [event for event, _ in found] == [event for event, _ in expected]
     np.testing.assert_allclose([r for _, r in found], [r for _, r in expected], rtol=1e-6)
     assert fast.n_jacobians < 0.5 * curve.n_jacobians
+
+
+# -- other branches -------------------------------------------------------------------------------
+
+
+def test_a_local_search_finds_the_path():
+    system = system_of(n=50, d=6, budget=0.3, seed=1)
+    places, _ = traced(system)
+    curve = Homotopy(system)
+    radius = 0.3 * max(place.state.radius for place in places)
+    known = path_loss(curve, places, radius)
+    weights = local_optimum(system, radius, np.full(6, radius / 6))
+    found = on_the_curve(curve, weights)
+    assert found is not None
+    assert found.state.radius == pytest.approx(radius)
+    assert found.state.loss == pytest.approx(known, rel=1e-6)
+    assert search_branches(system, places, n_radii=3, n_starts=1) is None
+
+
+def test_a_branch_that_is_better_and_closed():
+    """A circle of stationary points beside the path, with a smaller loss on part of it."""
+    system = system_of(n=50, d=6, budget=0.3)
+    places, _ = traced(system)
+    branch = search_branches(system, places, n_radii=6, n_starts=2)
+    assert branch is not None
+    assert branch.loss < branch.path_loss - 1e-3 * system.scale
+    assert branch.ends == (CLOSED, CLOSED)
+    turns = [place.state.radius for place in branch.places if place.event == ("turn", -1)]
+    assert len(turns) == 2
+    for place in branch.places:
+        state = place.state
+        budget = 0.3 * system.scale
+        found = kkt(system.kernel.X, system.y, state.weights, state.ridge, budget=budget)
+        assert max(found) <= 1e-7
+
+
+def test_from_the_middle_in_both_directions():
+    system = system_of(n=50, d=6, budget=0.3)
+    places, end = traced(system)
+    middle = places[len(places) // 2]
+    forth = Homotopy(system)
+    ahead = list(forth.trace(middle.state, middle.active, np.sign(middle.growth)))
+    assert forth.end == end
+    assert ahead[-1].state.radius == pytest.approx(places[-1].state.radius, rel=1e-4)
+    back = Homotopy(system, most_events=50)
+    first = list(back.trace(middle.state, middle.active, -np.sign(middle.growth)))
+    assert first[-1].state.radius < 0.01 * middle.state.radius

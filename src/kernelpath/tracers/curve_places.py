@@ -86,6 +86,22 @@ def distance(here: Place, there: Place) -> float:
     return float(np.linalg.norm((there.unknowns - here.unknowns) * here.metric))
 
 
+def passes(here: Place, there: Place, goal: Place) -> bool:
+    """Whether the way from one place to the next leads through a third, in its direction."""
+    same = all(np.array_equal(np.sort(one.active), np.sort(goal.active)) for one in (here, there))
+    if not same or here is goal:
+        return False
+    row, order = goal.tangent * goal.metric**2, np.argsort(np.argsort(goal.active))
+    ends = []
+    for one in (here, there):
+        z = one.unknowns.copy()
+        z[: len(order)] = z[: len(order)][np.argsort(one.active)][order]
+        ends.append(z - goal.unknowns)
+    behind, ahead = (float(row @ end) for end in ends)
+    near = float(np.linalg.norm(ends[1] * goal.metric)) <= 1.5 * distance(here, there)
+    return behind < 0.0 <= ahead and near
+
+
 def cosine(here: Place, there: Place) -> float:
     """Of the angle between the tangents."""
     left, right = here.tangent * here.metric, there.tangent * here.metric

@@ -25,6 +25,7 @@ from kernelpath.tracers.curve_places import (
     cosine,
     distance,
     first_event,
+    passes,
     predicted,
     slack_of,
     solved,
@@ -35,6 +36,7 @@ from kernelpath.weighted.ard import Matrix, Vector
 CLOSE = 1e-10  # of the equations at every point
 ROUNDING = 1e-14  # relative to the ridge: no matrix gives more digits
 BLURRED = 1e-6  # of the equations: with larger rounding errors the curve cannot be followed
+CLOSED = "the curve is closed"
 MOST_STEPS = 12  # of Newton's method
 ONWARD = 1e-2  # of the way to where an event was expected
 FARTHEST = 0.3  # first correction, in the metric: a longer one means a bad prediction
@@ -83,17 +85,24 @@ class Homotopy:
         self._most_features = most_features or system.kernel.n_kernels
         self._most_events = most_events
 
-    def trace(self, state: RidgeState, active: Places) -> Iterator[Place]:
-        """Places from a start that solves the equations; its last active weight grows."""
-        here = self._place(state, None, active, growing=True)
-        yield replace(here, event=("enter", int(active[-1])))
-        behind, step, n_events = None, FIRST_STEP, 0
+    def trace(self, state: RidgeState, active: Places, towards: float = 0.0) -> Iterator[Place]:
+        """Places from a start that solves the equations.
+
+        Its last active weight grows; or, from a point in the middle of a curve, the sum of the
+        weights grows or falls, by the sign of ``towards``.
+        """
+        here = self._place(state, None, active, growing=towards == 0.0, towards=towards)
+        yield here if towards else replace(here, event=("enter", int(active[-1])))
+        first, behind, step, n_events = here, None, FIRST_STEP, 0
         while not self._is_over(here, n_events):
             found = self._advance(here, behind, step)
             if found is None:
                 self.end = "steps became too short"
                 return
             there, step = found
+            if towards and passes(here, there, first):
+                self.end = CLOSED
+                return
             if there.event is None and here.growth * there.growth < 0.0:
                 turn = self._turn(here, there)
                 if turn is not None:
@@ -201,6 +210,29 @@ class Homotopy:
             z, size_before = z + move / near.metric, size
         return None
 
+    def settled(self, weights: Vector, active: Places, log_ridge: float) -> RidgeState | None:
+        """The solution next to some weights of the active features, with the same sum."""
+        clean = np.zeros_like(weights)
+        clean[active] = weights[active]
+        state, radius = self.system.look(clean, log_ridge), float(clean.sum())
+        metric = np.full(len(active), 1.0 / (radius + FLOOR))
+        if self.system.with_budget:
+            metric = np.append(metric, 1.0)
+        unit = max(float(state.slopes[active[0]]), FLAT * self.system.scale / state.ridge)
+        none = np.zeros(0)
+        near = Place(state, active, unit, metric, none, 0.0, none, none)
+        row = (np.arange(len(metric)) < len(active)) / (radius * metric)
+
+        def equations(state: RidgeState, z: Vector) -> Vector:
+            left = float(z[: len(active)].sum()) / radius - 1.0
+            return np.append(self.system.residual(state, active, unit), left)
+
+        def derivatives(state: RidgeState) -> Matrix:
+            return np.vstack([self.system.jacobian(state, active, unit) / metric, row])
+
+        found = self._solve(near, near.unknowns, equations, derivatives, 1.0)
+        return None if found is None else found[0]
+
     def _close(self, state: RidgeState) -> float:
         return max(CLOSE, ROUNDING * len(state.a) / state.ridge)
 
@@ -220,6 +252,7 @@ class Homotopy:
         *,
         before: Place | None = None,
         growing: bool = False,
+        towards: float = 0.0,
         left: int | None = None,
         event: tuple[str, int] | None = None,
     ) -> Place:
@@ -253,6 +286,8 @@ class Homotopy:
             forward = float((unit * (before.tangent * before.metric)).sum()) > 0.0
         elif growing:
             forward = tangent[len(active) - 1] > 0.0
+        elif towards:
+            forward = towards * float(tangent[: len(active)].sum()) > 0.0
         else:
             assert left is not None
             forward = rate[left] > 0.0
