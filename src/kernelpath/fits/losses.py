@@ -51,6 +51,13 @@ class DualProblem:
         unbounded = np.isinf(self.low).all() and np.isinf(self.high).all()
         return bool(self.kink == 0.0 and self.ridge > 0.0 and unbounded)
 
+    def between(self, u: NDArray[np.float64]) -> NDArray[np.intp]:
+        """Rows that can move both ways: between their bounds and not at the kink."""
+        inside = (u > self.low) & (u < self.high)
+        if self.kink > 0.0:
+            inside &= u != 0.0
+        return np.flatnonzero(inside)
+
     def sample(self, rows: NDArray[np.intp]) -> DualProblem:
         """The problem of some rows that stand for all: each weighs as much as those it is for.
 

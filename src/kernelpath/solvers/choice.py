@@ -22,6 +22,7 @@ from kernelpath.solvers.state import CONVERGED, Solution
 from kernelpath.solvers.trimming import trimmed
 from kernelpath.solvers.working_set import is_separable, working_set
 from kernelpath.weight_norms import MixedNorm
+from kernelpath.weighted.stacks import factors_of
 
 THIN = 0.5  # of the rows: kernels of a lower rank in all leave many dual vectors optimal
 MOST_ROWS = 6000  # beyond, second derivatives of a loss with kinks take too long
@@ -105,7 +106,7 @@ def _is_tall_budget(problem: Problem) -> bool:
     tall = problem.has_many_rows and getattr(kernel, "rank", math.inf) <= kernel.n_rows
     if not (tall and smooth and is_budget(problem)):
         return False
-    return getattr(kernel, "as_factors", lambda: None)() is not None
+    return factors_of(kernel) is not None
 
 
 def _has_curvature(problem: Problem) -> bool:

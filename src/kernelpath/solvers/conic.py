@@ -23,7 +23,7 @@ from scipy import sparse
 from kernelpath.problem import Evaluator, Problem, lower_bound, relative
 from kernelpath.solvers.primal import is_budget
 from kernelpath.solvers.state import CONVERGED, LIMIT, Solution, require
-from kernelpath.weighted.stacks import Factors
+from kernelpath.weighted.stacks import Factors, factors_of
 
 EXACT = 1e-2  # of the tolerance: that of the interior point method, and of the machine
 LEAST = 1e-10
@@ -39,7 +39,7 @@ def conic(
     duals: Sequence[NDArray[np.float64]] | None = None,
 ) -> Solution:
     """Solve by Clarabel; a start cannot help an interior point method, and is not used."""
-    factors = getattr(problem.kernel, "as_factors", lambda: None)()
+    factors = factors_of(problem.kernel)
     require(
         problem,
         "clarabel",

@@ -42,10 +42,7 @@ def predicted_changes(
         images = kernel.times(parts, one.u)
         s = np.sqrt(np.maximum(one.u @ images, TINY))
         G = np.zeros((len(parts), len(parts)))
-        between = (one.u > dual.low) & (one.u < dual.high)
-        if dual.kink > 0.0:
-            between &= one.u != 0.0
-        rows = np.flatnonzero(between)
+        rows = dual.between(one.u)
         if len(rows) > 1:
             Z = curvature_root(K, rows, max(dual.ridge, least), images[rows] / s)
             G = Z.T @ Z

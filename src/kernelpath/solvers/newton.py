@@ -273,10 +273,7 @@ def _root_of_hessian(
         return Z.reshape(moved.shape).swapaxes(0, 1).reshape(-1, len(active))
     roots = []
     for dual, one in zip(evaluate.duals, at.solutions):
-        inside = (one.u > dual.low) & (one.u < dual.high)
-        if dual.kink > 0:
-            inside &= one.u != 0.0
-        V = np.flatnonzero(inside)
+        V = dual.between(one.u)
         if len(V) < 2:
             continue
         roots.append(curvature_root(K, V, dual.ridge, kernel.times(active, one.u)[V]))

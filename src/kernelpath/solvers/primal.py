@@ -30,7 +30,7 @@ from kernelpath.problem import Evaluation, Problem, lower_bound, relative
 from kernelpath.solvers._norm_loops import level_weights
 from kernelpath.solvers.state import CONVERGED, LIMIT, Solution, require
 from kernelpath.weight_norms import NoRegularizer
-from kernelpath.weighted.stacks import segment_sums
+from kernelpath.weighted.stacks import factors_of, segment_sums
 
 LOOK = 10  # steps between two looks at the gap
 POWER_STEPS = 20
@@ -48,7 +48,7 @@ def primal(
     duals: Sequence[NDArray[np.float64]] | None = None,
 ) -> Solution:
     """Minimise over the parts of the machine; parameters as in `spg`."""
-    factors = getattr(problem.kernel, "as_factors", lambda: None)()
+    factors = factors_of(problem.kernel)
     require(
         problem,
         "primal",

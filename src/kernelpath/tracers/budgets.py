@@ -20,6 +20,7 @@ from scipy import linalg
 from kernelpath.budget_set import Budget
 from kernelpath.feasible_sets import CappedSimplex, FeasibleSet
 from kernelpath.problem import Evaluator, Problem
+from kernelpath.solvers._norm_loops import level_weights
 from kernelpath.solvers.choice import solve
 from kernelpath.solvers.rounding import WHOLE, Choice, Rounder
 from kernelpath.solvers.state import Solution
@@ -123,14 +124,9 @@ def scaled_to(
         start = np.zeros(len(weights))
         start[order[: int(np.ceil(budget))]] = 1.0
         return start
-    low, high = 0.0, budget / float(weights[positive].min())
-    for _ in range(100):
-        middle = 0.5 * (low + high)
-        if np.minimum(middle * weights, 1.0).sum() < budget:
-            low = middle
-        else:
-            high = middle
-    return np.minimum(high * weights, 1.0)
+    start = np.empty(len(weights))
+    level_weights(weights, 0.0, float(budget), start)
+    return start
 
 
 def _marginal(quad: NDArray[np.float64], budget: int, fixed: tuple[int, ...]) -> float:

@@ -184,6 +184,12 @@ class FactorKernels(SumBase):
         return np.repeat(self._starts[parts] - before, ranks) + np.arange(ranks.sum())
 
 
+def factors_of(kernel: Any) -> Factors | None:
+    """Factors of all kernels, one below the other, where they are held as such."""
+    found: Factors | None = getattr(kernel, "as_factors", lambda: None)()
+    return found
+
+
 def in_order(given: Factors, order: NDArray[np.intp]) -> Factors:
     """Factors with their parts in another order."""
     factors, starts = given
