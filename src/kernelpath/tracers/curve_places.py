@@ -11,7 +11,7 @@ from kernelpath.tracers.ridge_system import Places, RidgeState
 from kernelpath.weighted.ard import Matrix, Vector
 
 FLOOR = 1e-6  # of the sum of the weights, in the metric
-BELOW = 1e-7  # event functions: a value so little below zero is none
+BELOW = 5e-8  # event functions: a value so little below zero is none
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,6 +27,8 @@ class Place:
         Of slopes: that of the active features, unless it is next to zero.
     metric : ndarray
         Units of the unknowns: those of the weights are relative to their sum.
+    J : ndarray
+        Derivatives of the equations in these units, nearly.
     tangent : ndarray
         Rates of the unknowns, of length 1 in these units.
     side : float
@@ -41,6 +43,7 @@ class Place:
     active: Places
     unit: float
     metric: Vector
+    J: Matrix
     tangent: Vector
     side: float
     slack: Vector
@@ -79,6 +82,11 @@ def solved(J: Matrix, right: Vector) -> Vector | None:
     except np.linalg.LinAlgError:
         return None
     return np.asarray(move, dtype=np.float64) if np.isfinite(move).all() else None
+
+
+def null_vector(J: Matrix) -> Vector:
+    """Of length 1, orthogonal to all rows; there is one more unknown than rows."""
+    return np.linalg.qr(J.T, mode="complete")[0][:, -1] if len(J) else np.ones(1)
 
 
 def distance(here: Place, there: Place) -> float:
@@ -129,6 +137,31 @@ def hermite(f0: Vector, g0: Vector, f1: Vector, g1: Vector, s: float | Vector) -
     """Cubic with given values and slopes at 0 and 1."""
     change = f1 - f0
     return f0 + s * (g0 + s * (3.0 * change - 2.0 * g0 - g1 + s * (g0 + g1 - 2.0 * change)))
+
+
+def next_event(here: Place, behind: Place | None) -> tuple[float, str, int] | None:
+    """Where the next event is expected, by rates and their change: distance, kind, feature."""
+    n, unit = len(here.active), max(here.state.radius, FLOOR)
+    outside = np.flatnonzero(np.isfinite(here.slack))
+    values = np.append(here.slack[outside], here.unknowns[:n] / unit)
+    rates = np.append(here.slack_rate[outside], here.tangent[:n] / unit)
+    bends = np.zeros_like(rates)
+    if behind is not None:
+        before = np.append(
+            behind.slack_rate[outside] * behind.unit / here.unit, behind.tangent[:n] / unit
+        )
+        bends = (rates - before) / distance(behind, here)
+    # values + rates s + bends s^2 / 2 = 0, the smaller positive root
+    square = np.square(rates) - 2.0 * bends * values
+    with np.errstate(all="ignore"):
+        at = 2.0 * values / (np.sqrt(square) - rates)
+    at[~((square > 0.0) & (values > BELOW) & (at > 0.0))] = np.inf
+    i = int(np.argmin(at))
+    if not np.isfinite(at[i]):
+        return None
+    if i < len(outside):
+        return float(at[i]), "enter", int(outside[i])
+    return float(at[i]), "leave", int(here.active[i - len(outside)])
 
 
 def first_event(here: Place, there: Place, length: float) -> tuple[float, str, int] | None:

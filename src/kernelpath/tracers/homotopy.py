@@ -11,12 +11,12 @@ may *turn* back in the sum of the weights; arc length does not notice.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
-from scipy import linalg
 
+from kernelpath.tracers.corrector import EXACT, ROUNDING, Corrector
 from kernelpath.tracers.curve_places import (
     BELOW,
     FLOOR,
@@ -25,6 +25,8 @@ from kernelpath.tracers.curve_places import (
     cosine,
     distance,
     first_event,
+    next_event,
+    null_vector,
     passes,
     predicted,
     slack_of,
@@ -33,21 +35,21 @@ from kernelpath.tracers.curve_places import (
 from kernelpath.tracers.ridge_system import Places, RidgeState, RidgeSystem
 from kernelpath.weighted.ard import Matrix, Vector
 
-CLOSE = 1e-10  # of the equations at every point
-ROUNDING = 1e-14  # relative to the ridge: no matrix gives more digits
+CLOSE = 1e-8  # of the equations at every point
 BLURRED = 1e-6  # of the equations: with larger rounding errors the curve cannot be followed
 CLOSED = "the curve is closed"
-MOST_STEPS = 12  # of Newton's method
+NEARLY = 0.99  # of the way: an event as near to the end of a step is the one there
 ONWARD = 1e-2  # of the way to where an event was expected
 FARTHEST = 0.3  # first correction, in the metric: a longer one means a bad prediction
 BEND = 0.85  # cosine of the angle between two tangents
 FIRST_STEP, LONGEST, SHORTEST = 0.05, 1.0, 1e-9
-LONGER, SHORTER = 1.6, 0.4
-FLAT = 1e-5  # of the squared norm of the target: a smaller multiplier is no unit of slopes
+AFTER, LONGEST_AFTER = 0.5, 0.2  # of the step that led to an event
+LONGER, SHORTER = 2.0, 0.4
+STRAIGHT, CROOKED = 1e-4, 0.1  # errors of a tangent that do no harm, and that need new derivatives
 TURN_STEPS, TURN_TOL = 20, 1e-8
 
 
-class Homotopy:
+class Homotopy(Corrector):
     """Traces one curve.
 
     Parameters
@@ -78,7 +80,8 @@ class Homotopy:
         most_features: int | None = None,
         most_events: int = 10_000,
     ) -> None:
-        self.system, self.end = system, ""
+        super().__init__(system)
+        self.end = ""
         self._least = least_multiplier * system.scale
         blurred = ROUNDING * system.kernel.n_rows / BLURRED
         self._least_ridge, self._largest = math.log(least_ridge or blurred), largest
@@ -129,6 +132,9 @@ class Homotopy:
         self, here: Place, behind: Place | None, step: float
     ) -> tuple[Place, float] | None:
         """The next place, at an event at the latest, and the length of the step after it."""
+        found = self._foreseen(here, behind, step)
+        if found is not None:
+            return found, min(max(AFTER * step, 10 * SHORTEST), LONGEST_AFTER)
         while step > SHORTEST:
             there = self._stepped(here, behind, step)
             if there is None:
@@ -142,7 +148,7 @@ class Homotopy:
             at, kind, feature = crossed
             found = self._event(here, there, at / length, kind, feature)
             if found is not None:
-                return found, min(max(0.5 * step, 10 * SHORTEST), FIRST_STEP)
+                return found, min(max(AFTER * step, 10 * SHORTEST), LONGEST_AFTER)
             step = min(SHORTER * step, 0.7 * at) if at > 0.0 else SHORTER * step
         return None
 
@@ -169,78 +175,11 @@ class Homotopy:
             return np.append(self.system.residual(state, near.active, near.unit), across)
 
         def derivatives(state: RidgeState) -> Matrix:
-            return np.vstack(
-                [self.system.jacobian(state, near.active, near.unit) / near.metric, unit]
-            )
+            J = self.system.jacobian(state, near.active, near.unit)
+            return np.vstack([J / near.metric, unit])
 
-        found = self._solve(near, z, equations, derivatives, FARTHEST)
+        found = self.solve(near, z, equations, derivatives, FARTHEST, CLOSE)
         return None if found is None else (found[0], found[1][:-1])
-
-    def _solve(
-        self,
-        near: Place,
-        z: Vector,
-        equations: Callable[[RidgeState, Vector], Vector],
-        derivatives: Callable[[RidgeState], Matrix],
-        farthest: float,
-    ) -> tuple[RidgeState, Matrix] | None:
-        """Newton's method with derivatives at the guess, which learn from steps (Broyden)."""
-        J, size_before = None, math.inf
-        move = before = np.zeros(0)
-        for n_step in range(MOST_STEPS):
-            try:
-                state = self._look(near.active, z, near)
-            except linalg.LinAlgError:
-                return None
-            F = equations(state, z)
-            if not np.isfinite(F).all():
-                return None
-            if J is None:
-                J = derivatives(state)
-            else:
-                J = J + np.outer(F - before - J @ move, move) / float(move @ move)
-            if float(np.abs(F).max(initial=0.0)) <= self._close(state):
-                return state, J
-            found = solved(J, -F)
-            if found is None:
-                return None
-            move, before, size = found, F, float(np.linalg.norm(found))
-            if (n_step == 0 and size > farthest) or size > 2.0 * size_before:
-                return None
-            z, size_before = z + move / near.metric, size
-        return None
-
-    def settled(self, weights: Vector, active: Places, log_ridge: float) -> RidgeState | None:
-        """The solution next to some weights of the active features, with the same sum."""
-        clean = np.zeros_like(weights)
-        clean[active] = weights[active]
-        state, radius = self.system.look(clean, log_ridge), float(clean.sum())
-        metric = np.full(len(active), 1.0 / (radius + FLOOR))
-        if self.system.with_budget:
-            metric = np.append(metric, 1.0)
-        unit = max(float(state.slopes[active[0]]), FLAT * self.system.scale / state.ridge)
-        none = np.zeros(0)
-        near = Place(state, active, unit, metric, none, 0.0, none, none)
-        row = (np.arange(len(metric)) < len(active)) / (radius * metric)
-
-        def equations(state: RidgeState, z: Vector) -> Vector:
-            left = float(z[: len(active)].sum()) / radius - 1.0
-            return np.append(self.system.residual(state, active, unit), left)
-
-        def derivatives(state: RidgeState) -> Matrix:
-            return np.vstack([self.system.jacobian(state, active, unit) / metric, row])
-
-        found = self._solve(near, near.unknowns, equations, derivatives, 1.0)
-        return None if found is None else found[0]
-
-    def _close(self, state: RidgeState) -> float:
-        return max(CLOSE, ROUNDING * len(state.a) / state.ridge)
-
-    def _look(self, active: Places, z: Vector, near: Place) -> RidgeState:
-        weights = np.zeros_like(near.state.weights)
-        weights[active] = z[: len(active)]
-        log_ridge = float(z[-1]) if self.system.with_budget else near.state.log_ridge
-        return self.system.look(weights, log_ridge)
 
     # -- tangents ----------------------------------------------------------------------------------
 
@@ -263,23 +202,19 @@ class Homotopy:
         metric = np.full(len(active), 1.0 / (abs(state.radius) + FLOOR))
         if self.system.with_budget:
             metric = np.append(metric, 1.0)
-        flat = FLAT * self.system.scale / state.ridge
-        unit_of_slopes = max(float(state.slopes[active[0]]), flat)
-        nearly = J is not None and before is not None
-        if J is None or before is None:
-            J = self.system.jacobian(state, active, unit_of_slopes) / metric
-        else:
+        unit_of_slopes = self.system.unit_of_slopes(state, active)
+        found = None
+        if J is not None and before is not None:
             J = J * (before.metric / metric)
-            rows = len(active) - 1
-            J[:rows] *= before.unit / unit_of_slopes
-        unit = np.linalg.qr(J.T, mode="complete")[0][:, -1] if len(J) else np.ones(1)
-        slopes, left_over = self.system.rates(state, active, unit_of_slopes, unit / metric)
-        if nearly and len(J):
-            # Exact rates along a direction that is nearly the tangent make it the tangent.
-            move = solved(np.vstack([J, unit]), np.append(-left_over, 0.0))
-            if move is not None and float(np.linalg.norm(move)) < 0.1:
-                unit = (unit + move) / float(np.linalg.norm(unit + move))
-                slopes, _ = self.system.rates(state, active, unit_of_slopes, unit / metric)
+            J[: len(active) - 1] *= before.unit / unit_of_slopes
+            found = self._nearly_tangent(state, active, unit_of_slopes, metric, J)
+        if found is None:
+            J = self.system.jacobian(state, active, unit_of_slopes) / metric
+            unit = null_vector(J)
+            slopes, _ = self.system.rates(state, active, unit_of_slopes, unit / metric)
+        else:
+            unit, slopes = found
+        assert J is not None
         tangent = unit / metric
         slack, rate = slack_of(state, active, slopes, unit_of_slopes)
         if before is not None:
@@ -294,41 +229,89 @@ class Homotopy:
         if not forward:
             unit, tangent, rate = -unit, -tangent, -rate
         side = float(np.linalg.slogdet(np.vstack([J, unit]))[0])
-        return Place(state, active, unit_of_slopes, metric, tangent, side, slack, rate, event)
+        return Place(state, active, unit_of_slopes, metric, J, tangent, side, slack, rate, event)
+
+    def _nearly_tangent(
+        self, state: RidgeState, active: Places, unit_of_slopes: float, metric: Vector, J: Matrix
+    ) -> tuple[Vector, Vector] | None:
+        """Tangent, in units of the metric, and rates of the slopes; None if ``J`` is too far off.
+
+        Exact rates along a direction that is nearly the tangent make it the tangent.
+        """
+        unit = null_vector(J)
+        slopes, left_over = self.system.rates(state, active, unit_of_slopes, unit / metric)
+        if len(J) == 0:
+            return unit, slopes
+        move = solved(np.vstack([J, unit]), np.append(-left_over, 0.0))
+        size = math.inf if move is None else float(np.linalg.norm(move))
+        if move is None or size > CROOKED:
+            return None
+        if size > STRAIGHT:
+            unit = (unit + move) / float(np.linalg.norm(unit + move))
+            slopes, _ = self.system.rates(state, active, unit_of_slopes, unit / metric)
+        return unit, slopes
 
     # -- events ------------------------------------------------------------------------------------
+
+    def _foreseen(self, here: Place, behind: Place | None, step: float) -> Place | None:
+        """The next event, where one is expected within a step, without a place beyond it."""
+        expected = next_event(here, behind)
+        if expected is None or expected[0] > step:
+            return None
+        at, kind, feature = expected
+        found = self._at_event(here, predicted(here, behind, at), kind, feature)
+        if found is None:
+            return None
+        state, J = found
+        there = self._place(state, J, here.active, before=here)
+        if cosine(here, there) < BEND or there.side != here.side:
+            return None
+        length = distance(here, there)
+        crossed = first_event(here, there, length)
+        if crossed is not None and (crossed[2] != feature or crossed[0] < NEARLY * length):
+            return None
+        return self._behind_event(here, state, kind, feature)
 
     def _event(
         self, here: Place, there: Place, share: float, kind: str, feature: int
     ) -> Place | None:
         """The exact place of an event, from a guess on the way; None if it is not the first one."""
+        beyond = there.J * (there.metric / here.metric)
+        beyond[: len(here.active) - 1] *= there.unit / here.unit
+        nearly = here.J + share * (beyond - here.J)
+        found = self._at_event(here, between(here, there, share), kind, feature, nearly)
+        return None if found is None else self._behind_event(here, found[0], kind, feature)
+
+    def _at_event(
+        self, here: Place, guess: Vector, kind: str, feature: int, J: Matrix | None = None
+    ) -> tuple[RidgeState, Matrix] | None:
+        """Solve the equations with that of an event; also returns the derivatives of the others."""
         active, top = here.active, here.active[0]
-        position = np.flatnonzero(active == feature)
-        unit = 1.0 / here.metric[0]
+        place = int(np.flatnonzero(active == feature)[0]) if kind == "leave" else -1
 
         def equations(state: RidgeState, z: Vector) -> Vector:
             F = self.system.residual(state, active, here.unit)
             if kind == "leave":
-                return np.append(F, z[position[0]] / unit)
-            behind = (state.slopes[feature] - state.slopes[top]) / here.unit
-            return np.insert(F, len(active) - 1, behind)
+                return np.append(F, z[place] * here.metric[0])
+            return np.append(F, (state.slopes[feature] - state.slopes[top]) / here.unit)
 
         def derivatives(state: RidgeState) -> Matrix:
+            rows = J
+            if rows is None:
+                rows = self.system.jacobian(state, active, here.unit) / here.metric
             if kind == "leave":
-                J = self.system.jacobian(state, active, here.unit) / here.metric
-                return np.vstack([J, np.eye(len(here.metric))[position]])
-            more = np.array([feature], dtype=np.intp)
-            return self.system.jacobian(state, active, here.unit, more) / here.metric
+                return np.vstack([rows, np.eye(len(here.metric))[place]])
+            row = self.system.slack_row(state, active, here.unit, feature)
+            return np.vstack([rows, row / here.metric])
 
-        guess = between(here, there, share)
-        found = self._solve(here, guess, equations, derivatives, 1.0)
+        found = self.solve(here, guess, equations, derivatives, 1.0)
         if found is None:
             return None
         z = np.append(found[0].weights[active], found[0].log_ridge)[: len(here.metric)]
         row = here.tangent * here.metric**2
         if float(row @ (z - here.unknowns)) <= ONWARD * float(row @ (guess - here.unknowns)):
             return None  # back at the event that this piece of the curve begins with
-        return self._behind_event(here, found[0], kind, feature)
+        return found[0], found[1][:-1]
 
     def _behind_event(
         self, here: Place, state: RidgeState, kind: str, feature: int
@@ -339,9 +322,9 @@ class Homotopy:
             active = here.active[here.active != feature]
         else:
             active = np.append(here.active, feature)
-        if len(active) == 0 or (weights[active] < -CLOSE * max(state.radius, FLOOR)).any():
+        if len(active) == 0 or (weights[active] < -EXACT * max(state.radius, FLOOR)).any():
             return None
-        state = self.system.look(np.maximum(weights, 0.0), state.log_ridge)
+        state = replace(state, weights=np.maximum(weights, 0.0))  # of rounding errors
         ahead = (state.slopes - state.slopes[active[0]]) / here.unit > BELOW
         ahead[[*active, feature]] = False
         if ahead.any():

@@ -112,8 +112,7 @@ def _light(
 
 def violation(system: RidgeSystem, state: RidgeState, active: Places) -> float:
     """Largest violation of the conditions: equal slopes, none larger, the norm budget."""
-    flat = 1e-5 * system.scale / state.ridge
-    unit = max(float(state.slopes[active[0]]), flat)
+    unit = system.unit_of_slopes(state, active)
     left = float(np.abs(system.residual(state, active, unit)).max(initial=0.0))
     ahead = float((state.slopes - state.slopes[active[0]]).max()) / unit
     return max(left, ahead, 0.0) if math.isfinite(left) else math.inf

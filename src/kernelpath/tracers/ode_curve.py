@@ -230,6 +230,6 @@ class ODECurve:
             return z, active, v * math.copysign(1.0, v[-2])
         rate = np.zeros_like(state.weights)
         rate[active] = v[n:-1]
-        rates = state.point.rates(state.a, v[:n], rate)
+        rates = state.point.along(rate).slopes(state.a, v[:n])
         falls = rates[active[0]] - rates[feature]
         return z, active, v * math.copysign(1.0, falls)

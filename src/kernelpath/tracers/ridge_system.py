@@ -22,9 +22,35 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
+from kernelpath.weighted._ard_loops import squares_of_columns
 from kernelpath.weighted.ard import ARDKernel, ARDPoint, Matrix, Vector
 
 Places = NDArray[np.intp]
+
+FLAT = 1e-5  # of the squared norm of the target: a smaller multiplier is no unit of slopes
+
+
+class Root:
+    """Cholesky decomposition of ``H K H + ridge I``; fails with ``LinAlgError`` if singular."""
+
+    def __init__(self, point: ARDPoint, ridge: float) -> None:
+        self._matrices = point.kernel.matrices
+        self._lower = point.centred(ridge, self._matrices.take())
+        # The lower triangle of rows is the upper one of columns, the order of LAPACK.
+        self._upper = linalg.cho_factor(self._lower.T, overwrite_a=True, check_finite=False)
+
+    def solve(self, right: Matrix) -> Matrix:
+        """The inverse times something."""
+        return np.asarray(linalg.cho_solve(self._upper, right, check_finite=False))
+
+    def inverse_diagonal(self) -> Vector:
+        """Diagonal of the inverse: squares of the columns of the inverse of the factor."""
+        factor = self._matrices.take()
+        np.copyto(factor, self._lower)
+        linalg.lapack.dtrtri(factor.T, overwrite_c=1)
+        diagonal = np.empty(len(factor))
+        squares_of_columns(factor, diagonal)
+        return diagonal
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,8 +68,8 @@ class RidgeState:
         ``h``, how much more of a feature would help.
     norm : float
         ``a' K a``.
-    root : tuple
-        Cholesky decomposition of the centred kernel matrix with the ridge.
+    root : Root
+        Of the centred kernel matrix with the ridge.
     """
 
     weights: Vector
@@ -52,7 +78,7 @@ class RidgeState:
     a: Vector
     slopes: Vector
     norm: float
-    root: tuple[Matrix, bool]
+    root: Root
 
     @property
     def ridge(self) -> float:
@@ -74,19 +100,14 @@ class RidgeState:
         """``mu``: what one more unit of ``D`` is worth."""
         return self.ridge * float(self.slopes.max())
 
-    def solve(self, right: Matrix) -> Matrix:
-        """``G`` times something."""
-        return linalg.cho_solve(self.root, right, check_finite=False)
-
     @cached_property
     def leave_one_out(self) -> Vector:
         """Residuals of every row when the machine does without it, in closed form.
 
         The weights stay as they are.
         """
-        n = len(self.a)
-        inverse = np.diag(self.solve(np.eye(n)))
-        return self.ridge * self.a / (self.ridge * inverse - 1.0 / n)
+        inverse = self.root.inverse_diagonal()
+        return self.ridge * self.a / (self.ridge * inverse - 1.0 / len(self.a))
 
 
 class RidgeSystem:
@@ -127,15 +148,17 @@ class RidgeSystem:
         if not -600.0 < log_ridge < 600.0:
             raise linalg.LinAlgError("the ridge is no number")
         point = self.kernel.at(weights)
-        K = point.centred
-        M = K.copy()
-        M.flat[:: len(M) + 1] += math.exp(log_ridge)
-        root = linalg.cho_factor(M, lower=True, overwrite_a=True, check_finite=False)
-        a = linalg.cho_solve(root, self.y, check_finite=False)
+        root = Root(point, math.exp(log_ridge))
+        a = root.solve(self.y)
         a -= a.mean()
-        return RidgeState(weights, log_ridge, point, a, point.slopes(a), float(a @ K @ a), root)
+        norm = float(a @ (point.values @ a))
+        return RidgeState(weights, log_ridge, point, a, point.slopes(a), norm, root)
 
     # -- equations ---------------------------------------------------------------------------------
+
+    def unit_of_slopes(self, state: RidgeState, active: Places) -> float:
+        """The slope of the active features, unless it is next to zero."""
+        return max(float(state.slopes[active[0]]), FLAT * self.scale / state.ridge)
 
     def residual(self, state: RidgeState, active: Places, unit: float) -> Vector:
         """What the equations leave over: differences of slopes in some unit, and of the norm."""
@@ -145,30 +168,38 @@ class RidgeSystem:
             return left
         return np.append(left, state.norm / self.budget - 1.0)
 
-    def jacobian(
-        self, state: RidgeState, active: Places, unit: float, more: Places | None = None
-    ) -> Matrix:
-        """Derivatives of the equations in the active weights and the logarithm of the ridge.
-
-        ``more`` are features without a weight whose slopes have an equation, too; their rows come
-        after those of the others, before that of the norm.
-        """
+    def jacobian(self, state: RidgeState, active: Places, unit: float) -> Matrix:
+        """Derivatives of the equations in the active weights and the logarithm of the ridge."""
         self.n_jacobians += 1
-        parts = active if more is None else np.concatenate([active, more])
         p, ridge = len(active), state.ridge
-        V = state.point.images(state.a, parts)
+        V = state.point.images(state.a, active)
         V -= V.mean(axis=0)
-        solved = state.solve(np.column_stack([V[:, :p], state.a]))
+        solved = state.root.solve(np.column_stack([V, state.a]))
         W, g = solved[:, :p], solved[:, p]
-        rates = state.point.curvature(state.a, parts)[:, :p] - 2.0 * V.T @ W
-        rows = rates / unit
+        rows = (state.point.curvature(state.a, active) - 2.0 * V.T @ W) / unit
         if self.budget is None:
             return rows[1:] - rows[0]
         in_ridge = -2.0 * ridge * (V.T @ g)
         rows = np.column_stack([rows, in_ridge / unit])
-        norm = -state.slopes[active] - in_ridge[:p]
+        norm = -state.slopes[active] - in_ridge
         last = ridge * (2.0 * ridge * float(state.a @ g) - 2.0 * float(state.a @ state.a))
         return np.vstack([rows[1:] - rows[0], np.append(norm, last) / self.budget])
+
+    def slack_row(self, state: RidgeState, active: Places, unit: float, feature: int) -> Vector:
+        """Derivatives of how far a slope is ahead of the active ones, O(n^2 d).
+
+        As second derivatives are symmetric, these are rates of slopes along one direction.
+        """
+        rate = np.zeros_like(state.weights)
+        rate[feature], rate[active[0]] = 1.0, -1.0
+        direction = state.point.along(rate)
+        v = direction.image(state.a)
+        v = v - v.mean()
+        w, g = state.root.solve(np.column_stack([v, state.a])).T
+        row = direction.slopes(state.a, -w)[active] / unit
+        if self.budget is None:
+            return row
+        return np.append(row, -2.0 * state.ridge * float(v @ g) / unit)
 
     def rates(
         self, state: RidgeState, active: Places, unit: float, tangent: Vector
@@ -176,13 +207,13 @@ class RidgeSystem:
         """Rates along a direction of the slopes of all features, O(n^2 d), and of the equations."""
         rate = np.zeros_like(state.weights)
         rate[active] = tangent[: len(active)]
-        V = state.point.images(state.a, active)
-        V -= V.mean(axis=0)
-        moved = V @ tangent[: len(active)]
+        direction = state.point.along(rate)
+        moved = direction.image(state.a)
+        moved = moved - moved.mean()
         if self.with_budget:
             moved = moved + state.ridge * tangent[-1] * state.a
-        a_rate = -state.solve(moved)
-        slopes = state.point.rates(state.a, a_rate, rate)
+        a_rate = -state.root.solve(moved)
+        slopes = direction.slopes(state.a, a_rate)
         relative = slopes[active] / unit
         if self.budget is None:
             return slopes, relative[1:] - relative[0]
@@ -216,7 +247,8 @@ class RidgeSystem:
         machine that fits all rows.
         """
         assert self.budget is not None
-        values, vectors = np.linalg.eigh(self.kernel.at(weights).centred)
+        K = self.kernel.at(weights).centred(0.0, self.kernel.matrices.take())
+        values, vectors = np.linalg.eigh(K)
         values = np.maximum(values, 0.0)
         share = np.square(vectors.T @ self.y) * values
 

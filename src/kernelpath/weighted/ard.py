@@ -7,17 +7,57 @@ the ARD-Gaussian and the normalised ARD-polynomial kernel of [li2010].  A path o
 one point, :math:`a^\top \partial_k K a` for all features, :math:`\partial_k K a` and
 :math:`a^\top \partial_k \partial_l K a` for some, and the first of these as a rate along a
 direction: all by products of matrices, without an array of rows by rows for each feature.
+
+Matrices of rows by rows are used again once nobody needs them: to get fresh memory from the
+system takes longer than to fill it.
 """
 
 from __future__ import annotations
 
+import weakref
 from abc import ABC, abstractmethod
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kernelpath.weighted._ard_loops import centred_lower, distances_times, gaussian_less_one
+
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
+Places = NDArray[np.intp]
+
+SINGLE = 12  # features: with more, the largest product of the curvature is of single precision
+
+
+class Recycled:
+    """Square matrices of one size that are used again, once nobody holds them.
+
+    Whoever needs a transpose or another view has to hold the matrix, too.
+
+    Examples
+    --------
+    >>> matrices = Recycled(3)
+    >>> first = matrices.take()
+    >>> memory = first.base
+    >>> del first
+    >>> matrices.take().base is memory
+    True
+    """
+
+    def __init__(self, n: int) -> None:
+        self._n, self._free = n, list[Matrix]()
+
+    def take(self) -> Matrix:
+        """A matrix with anything in it."""
+        memory = self._free.pop() if self._free else np.empty((self._n, self._n))
+        matrix = memory[:]
+        weakref.finalize(matrix, self._free.append, memory).atexit = False
+        return matrix
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"_n": self._n, "_free": []}
 
 
 class ARDKernel(ABC):
@@ -32,6 +72,7 @@ class ARDKernel(ABC):
     def __init__(self, X: Matrix) -> None:
         self.X = np.ascontiguousarray(X, dtype=np.float64)
         self.n_rows, self.n_kernels = self.X.shape
+        self.matrices = Recycled(self.n_rows)
 
     @abstractmethod
     def at(self, weights: Vector) -> ARDPoint:
@@ -40,6 +81,18 @@ class ARDKernel(ABC):
     @abstractmethod
     def cross(self, weights: Vector, X: Matrix) -> Matrix:
         """Values for new rows and the training rows, less what is the same for all."""
+
+    def products(self, weights: Vector, out: Matrix) -> Vector:
+        """Fill with ``x' D z`` for all pairs of rows; the ``x' D x`` are returned."""
+        used = np.flatnonzero(weights)
+        X = np.ascontiguousarray(self.X[:, used])
+        scaled = X * weights[used]
+        if (weights[used] > 0.0).all():
+            roots = X * np.sqrt(weights[used])
+            np.dot(roots, roots.T, out=out)  # symmetric: half the work
+        else:
+            np.dot(scaled, X.T, out=out)
+        return np.asarray((scaled * X).sum(axis=1))
 
 
 class ARDPoint(ABC):
@@ -50,31 +103,62 @@ class ARDPoint(ABC):
     values : ndarray of shape (n_rows, n_rows)
         ``K - 1``: subtracting a constant changes nothing once the matrix is centred, and small
         weights keep their digits.
+    kernel : ARDKernel
     """
 
+    kernel: ARDKernel
     values: Matrix
 
-    @property
-    def centred(self) -> Matrix:
-        """``H K H``."""
-        means = self.values.mean(axis=0)
-        return self.values - means - means[:, None] + means.mean()
+    def centred(self, ridge: float, out: Matrix) -> Matrix:
+        """Fill the lower triangle with that of ``H K H + ridge I``."""
+        centred_lower(self.values, self.values.mean(axis=0), ridge, out)
+        return out
+
+    def times(self, B: Matrix) -> Matrix:
+        """``K B``."""
+        return np.asarray(self.values @ B + B.sum(axis=0))
 
     @abstractmethod
     def slopes(self, a: Vector) -> Vector:
         """``a' dK_k a`` of all features."""
 
     @abstractmethod
-    def images(self, a: Vector, parts: NDArray[np.intp]) -> Matrix:
+    def images(self, a: Vector, parts: Places) -> Matrix:
         """``dK_k a`` of some features, as columns."""
 
     @abstractmethod
-    def curvature(self, a: Vector, parts: NDArray[np.intp]) -> Matrix:
-        """``a' ddK_kl a`` of some features."""
+    def curvature(self, a: Vector, parts: Places) -> Matrix:
+        """``a' ddK_kl a`` of some features; with many of them, of single precision."""
 
     @abstractmethod
-    def rates(self, a: Vector, a_rate: Vector, rate: Vector) -> Vector:
-        """Rates of the slopes of all features where ``a`` and the weights have rates of change."""
+    def along(self, rate: Vector) -> ARDDirection:
+        """What the kernel does where the weights have a rate of change."""
+
+
+class ARDDirection(ABC):
+    """Rates of change along a direction of the weights."""
+
+    @abstractmethod
+    def image(self, a: Vector) -> Vector:
+        """The rate of ``K a`` where ``a`` stays."""
+
+    @abstractmethod
+    def slopes(self, a: Vector, a_rate: Vector) -> Vector:
+        """Rates of the slopes of all features where ``a`` has a rate of change, too."""
+
+
+def crossed_forms(values: Matrix, plus: float, X: Matrix, a: Vector) -> Matrix:
+    """``sum_ij (values + plus)_ij a_i a_j x_ik x_il x_jk x_jl`` for all pairs of columns."""
+    p = X.shape[1]
+    first, second = np.triu_indices(p)
+    kind: Any = np.float32 if p > SINGLE else np.float64
+    pairs = X.astype(kind).T
+    pairs = pairs[first] * pairs[second] * a.astype(kind)
+    forms = np.einsum("ki,ki->k", pairs, pairs @ values.astype(kind, copy=False))
+    forms = forms + plus * np.square(pairs.sum(axis=1))
+    Q = np.empty((p, p))
+    Q[first, second] = Q[second, first] = forms
+    return Q
 
 
 # -- Gaussian --------------------------------------------------------------------------------------
@@ -99,69 +183,92 @@ class ARDGaussian(ARDKernel):
         """The kernel at some weights."""
         return GaussianPoint(self, weights)
 
-    def exponents(self, weights: Vector, left: Matrix, right: Matrix) -> Matrix:
-        """``-sum_k d_k (x_k - z_k)^2`` for two sets of rows."""
-        used = np.flatnonzero(weights)
-        scaled = left[:, used] * weights[used]
-        E = 2.0 * scaled @ right[:, used].T
-        E -= (scaled * left[:, used]).sum(axis=1)[:, None]
-        E -= np.square(right[:, used]) @ weights[used]
-        return E
-
     def cross(self, weights: Vector, X: Matrix) -> Matrix:
         """Values for new rows and the training rows, less 1."""
-        return np.expm1(self.exponents(weights, X, self.X))
+        used = np.flatnonzero(weights)
+        left, right = X[:, used], self.X[:, used]
+        E = 2.0 * (left * weights[used]) @ right.T
+        E -= (np.square(left) @ weights[used])[:, None]
+        E -= np.square(right) @ weights[used]
+        return np.expm1(E)
 
 
 class GaussianPoint(ARDPoint):
-    """The ARD-Gaussian kernel at some weights."""
+    r"""The ARD-Gaussian kernel at some weights.
+
+    With :math:`\delta_k = (x_k - z_k)^2` all derivatives are forms of
+    :math:`M = K \circ a a^\top`, and :math:`M B = a \circ K (a \circ B)`.
+    """
+
+    kernel: ARDGaussian
 
     def __init__(self, kernel: ARDGaussian, weights: Vector) -> None:
-        self._kernel = kernel
-        E = kernel.exponents(weights, kernel.X, kernel.X)
-        np.fill_diagonal(E, 0.0)
-        self.values = np.expm1(E)
-        self._K = self.values + 1.0
+        self.kernel = kernel
+        self.values = kernel.matrices.take()
+        gaussian_less_one(self.values, kernel.products(weights, self.values))
 
     def slopes(self, a: Vector) -> Vector:
-        """``-2 (m' x_k^2 - x_k' M x_k)`` with ``M = K o aa'`` and ``m = M 1``."""
-        return self._forms(self._K * np.outer(a, a))
+        """``-2 (m' x_k^2 - x_k' M x_k)`` with ``m = M 1``."""
+        return self.forms(a * self.times(a), a[:, None] * self.products(a))
 
-    def _forms(self, M: Matrix) -> Vector:
+    def products(self, a: Vector) -> Matrix:
+        """``K (a o X)`` of all features; remembered."""
+        if self._products[0] is not a:
+            self._products = (a, self.times(self.kernel.X * a[:, None]))
+        return self._products[1]
+
+    @cached_property
+    def _products(self) -> tuple[Vector | None, Matrix]:
+        return None, np.zeros((0, 0))
+
+    def forms(self, m: Vector, MX: Matrix) -> Vector:
         """``-sum_ij M_ij (x_ik - x_jk)^2`` of all features, for a symmetric matrix."""
-        X, squares = self._kernel.X, self._kernel.squares
-        return -2.0 * (M.sum(axis=1) @ squares - np.einsum("ik,ik->k", X, M @ X))
+        kernel = self.kernel
+        return np.asarray(-2.0 * (m @ kernel.squares - np.einsum("ik,ik->k", kernel.X, MX)))
 
-    def images(self, a: Vector, parts: NDArray[np.intp]) -> Matrix:
+    def images(self, a: Vector, parts: Places) -> Matrix:
         """``-(x_k^2 o Ka - 2 x_k o K(x_k o a) + K(x_k^2 o a))``."""
-        X, squares, p = self._kernel.X[:, parts], self._kernel.squares[:, parts], len(parts)
-        right = np.column_stack([a, X * a[:, None], squares * a[:, None]])
-        product = self._K @ right
-        return 2.0 * X * product[:, 1 : p + 1] - squares * product[:, :1] - product[:, p + 1 :]
+        X, squares = self.kernel.X[:, parts], self.kernel.squares[:, parts]
+        last = self.times(squares * a[:, None])
+        return np.asarray(
+            2.0 * X * self.products(a)[:, parts] - squares * self.times(a)[:, None] - last
+        )
 
-    def curvature(self, a: Vector, parts: NDArray[np.intp]) -> Matrix:
+    def curvature(self, a: Vector, parts: Places) -> Matrix:
         """``sum_ij M_ij (x_ik - x_jk)^2 (x_il - x_jl)^2``, expanded into products of matrices."""
-        X, squares, p = self._kernel.X[:, parts], self._kernel.squares[:, parts], len(parts)
-        M = self._K * np.outer(a, a)
-        first, second = np.triu_indices(p)
-        pairs = X[:, first] * X[:, second]
-        Q = np.empty((p, p))
-        crossed = np.einsum("ik,ik->k", pairs, M @ pairs)
-        Q[first, second] = Q[second, first] = 4.0 * crossed
-        MX = M @ X
-        mixed = (squares * 1.0).T @ (X * MX)  # sum_i x_ik^2 x_il (M x_l)_i
+        X, squares = self.kernel.X[:, parts], self.kernel.squares[:, parts]
+        Q = 4.0 * crossed_forms(self.values, 1.0, X, a)
+        MX = a[:, None] * self.products(a)[:, parts]
+        mixed = squares.T @ (X * MX)  # sum_i x_ik^2 x_il (M x_l)_i
         Q -= 4.0 * (mixed + mixed.T)
-        Q += 2.0 * (squares.T @ (M @ squares) + (squares * M.sum(axis=1)[:, None]).T @ squares)
+        scaled = squares * a[:, None]
+        own = squares * (a * self.times(a))[:, None]
+        Q += 2.0 * (scaled.T @ self.times(scaled) + own.T @ squares)
         return Q
 
-    def rates(self, a: Vector, a_rate: Vector, rate: Vector) -> Vector:
+    def along(self, rate: Vector) -> GaussianDirection:
+        """What the kernel does where the weights have a rate of change."""
+        return GaussianDirection(self, rate)
+
+
+class GaussianDirection(ARDDirection):
+    """The rate of ``K``, which is ``-K o sum_k rate_k delta_k``."""
+
+    def __init__(self, point: GaussianPoint, rate: Vector) -> None:
+        self._point, kernel = point, point.kernel
+        self._K_rate = kernel.matrices.take()
+        distances_times(self._K_rate, kernel.products(rate, self._K_rate), point.values)
+
+    def image(self, a: Vector) -> Vector:
+        """The rate of ``K a`` where ``a`` stays."""
+        return np.asarray(self._K_rate @ a)
+
+    def slopes(self, a: Vector, a_rate: Vector) -> Vector:
         """As the slopes, with the rate of change of ``M`` in its place."""
-        X, used = self._kernel.X, np.flatnonzero(rate)
-        scaled = X[:, used] * rate[used]
-        own = (scaled * X[:, used]).sum(axis=1)
-        distance = own[:, None] + own - 2.0 * scaled @ X[:, used].T
-        both = np.outer(a, a_rate)
-        return self._forms(self._K * (both + both.T - distance * np.outer(a, a)))
+        point, X = self._point, self._point.kernel.X
+        m = a * (point.times(a_rate) + self._K_rate @ a) + a_rate * point.times(a)
+        moved = point.times(X * a_rate[:, None]) + self._K_rate @ (X * a[:, None])
+        return point.forms(m, a[:, None] * moved + a_rate[:, None] * point.products(a))
 
 
 # -- polynomial ------------------------------------------------------------------------------------
@@ -185,14 +292,11 @@ class ARDNormalizedPolynomial(ARDKernel):
         """The kernel at some weights."""
         return PolynomialPoint(self, weights)
 
-    def inner(self, weights: Vector, left: Matrix, right: Matrix) -> Matrix:
-        """``sum_k d_k x_k z_k / (1 + sum_k d_k)`` for two sets of rows."""
-        used = np.flatnonzero(weights)
-        return (left[:, used] * weights[used]) @ right[:, used].T / (1.0 + weights.sum())
-
     def cross(self, weights: Vector, X: Matrix) -> Matrix:
         """Values for new rows and the training rows, less 1."""
-        return (1.0 + self.inner(weights, X, self.X)) ** self.degree - 1.0
+        used = np.flatnonzero(weights)
+        inner = (X[:, used] * weights[used]) @ self.X[:, used].T / (1.0 + weights.sum())
+        return np.asarray((1.0 + inner) ** self.degree - 1.0)
 
 
 class PolynomialPoint(ARDPoint):
@@ -202,52 +306,78 @@ class PolynomialPoint(ARDPoint):
     :math:`\partial_k w = (x_k x_k^\top - w) / S`.
     """
 
+    kernel: ARDNormalizedPolynomial
+
     def __init__(self, kernel: ARDNormalizedPolynomial, weights: Vector) -> None:
-        self._kernel, q = kernel, kernel.degree
-        self._total = 1.0 + float(weights.sum())
-        self._w = kernel.inner(weights, kernel.X, kernel.X)
-        self.values = (1.0 + self._w) ** q - 1.0
-        self._first = q * (1.0 + self._w) ** (q - 1)
-        self._second = q * (q - 1) * (1.0 + self._w) ** max(q - 2, 0)
+        self.kernel, self.total = kernel, 1.0 + float(weights.sum())
+        self.w, self.values, self.first = (kernel.matrices.take() for _ in range(3))
+        kernel.products(weights, self.w)
+        self.w /= self.total
+        q = kernel.degree
+        np.power(self.w + 1.0, q - 1, out=self.first)
+        np.multiply(self.first, self.w + 1.0, out=self.values)
+        self.values -= 1.0
+        self.first *= q
+
+    @cached_property
+    def second(self) -> Matrix:
+        """``f''(w)`` of the power ``f``."""
+        q = self.kernel.degree
+        return np.asarray(q * (q - 1) * (1.0 + self.w) ** max(q - 2, 0))
 
     def slopes(self, a: Vector) -> Vector:
         """``(x_k' M x_k - sum M o w) / S`` with ``M = f'(w) o aa'``."""
-        return self._forms(self._first * np.outer(a, a))
+        return self.forms(self.first * np.outer(a, a))
 
-    def _forms(self, M: Matrix) -> Vector:
-        X = self._kernel.X
-        return (np.einsum("ik,ik->k", X, M @ X) - float((M * self._w).sum())) / self._total
+    def forms(self, M: Matrix) -> Vector:
+        """``sum_ij M_ij (x_ik x_jk - w_ij) / S`` of all features."""
+        X = self.kernel.X
+        return np.asarray(
+            (np.einsum("ik,ik->k", X, M @ X) - float((M * self.w).sum())) / self.total
+        )
 
-    def images(self, a: Vector, parts: NDArray[np.intp]) -> Matrix:
+    def images(self, a: Vector, parts: Places) -> Matrix:
         """``(x_k o F(x_k o a) - (F o w) a) / S`` with ``F = f'(w)``."""
-        X = self._kernel.X[:, parts]
-        same = (self._first * self._w) @ a
-        return (X * (self._first @ (X * a[:, None])) - same[:, None]) / self._total
+        X = self.kernel.X[:, parts]
+        same = (self.first * self.w) @ a
+        return np.asarray((X * (self.first @ (X * a[:, None])) - same[:, None]) / self.total)
 
-    def curvature(self, a: Vector, parts: NDArray[np.intp]) -> Matrix:
+    def curvature(self, a: Vector, parts: Places) -> Matrix:
         """Second derivatives: of the power, and of the normalisation."""
-        X, S, p = self._kernel.X[:, parts], self._total, len(parts)
-        A = np.outer(a, a)
-        M, N = self._first * A, self._second * A
-        first, second = np.triu_indices(p)
-        pairs = X[:, first] * X[:, second]
-        Q = np.empty((p, p))
-        crossed = np.einsum("ik,ik->k", pairs, N @ pairs)
-        Q[first, second] = Q[second, first] = crossed
-        Nw = N * self._w
+        X, S, A = self.kernel.X[:, parts], self.total, np.outer(a, a)
+        M, N = self.first * A, self.second * A
+        Q = crossed_forms(self.second, 0.0, X, a)
+        Nw = N * self.w
         lone = np.einsum("ik,ik->k", X, Nw @ X)
-        Q += float((Nw * self._w).sum()) - lone - lone[:, None]
+        Q += float((Nw * self.w).sum()) - lone - lone[:, None]
         plain = np.einsum("ik,ik->k", X, M @ X)  # d_l d_k w = (2w - x_k x_k' - x_l x_l') / S^2
-        Q += 2.0 * float((M * self._w).sum()) - plain - plain[:, None]
+        Q += 2.0 * float((M * self.w).sum()) - plain - plain[:, None]
         return Q / S**2
 
-    def rates(self, a: Vector, a_rate: Vector, rate: Vector) -> Vector:
+    def along(self, rate: Vector) -> PolynomialDirection:
+        """What the kernel does where the weights have a rate of change."""
+        return PolynomialDirection(self, rate)
+
+
+class PolynomialDirection(ARDDirection):
+    """The rates of ``w`` and of ``S``."""
+
+    def __init__(self, point: PolynomialPoint, rate: Vector) -> None:
+        self._point, self._grown = point, float(rate.sum())
+        self._w_rate = point.kernel.matrices.take()
+        point.kernel.products(rate, self._w_rate)
+        self._w_rate -= self._grown * point.w
+        self._w_rate /= point.total
+
+    def image(self, a: Vector) -> Vector:
+        """The rate of ``K a`` where ``a`` stays."""
+        return np.asarray((self._point.first * self._w_rate) @ a)
+
+    def slopes(self, a: Vector, a_rate: Vector) -> Vector:
         """As the slopes, with the rates of ``M``, ``w`` and ``S``."""
-        X, used = self._kernel.X, np.flatnonzero(rate)
-        S, grown = self._total, float(rate.sum())
-        w_rate = ((X[:, used] * rate[used]) @ X[:, used].T - grown * self._w) / S
-        A, both = np.outer(a, a), np.outer(a, a_rate)
-        M = self._first * A
-        M_rate = self._first * (both + both.T) + self._second * w_rate * A
-        now = self._forms(M)
-        return self._forms(M_rate) - (float((M * w_rate).sum()) + grown * now) / S
+        point, both = self._point, np.outer(a, a_rate)
+        A = np.outer(a, a)
+        M = point.first * A
+        M_rate = point.first * (both + both.T) + point.second * self._w_rate * A
+        lost = float((M * self._w_rate).sum()) + self._grown * point.forms(M)
+        return np.asarray(point.forms(M_rate) - lost / point.total)
