@@ -11,7 +11,9 @@ from kernelpath.tracers.branches import (
     path_loss,
     search_branches,
 )
+from kernelpath.tracers.corrector import Corrector
 from kernelpath.tracers.homotopy import CLOSED, Homotopy
+from kernelpath.tracers.l1kr_path import trace_l1kr
 from kernelpath.tracers.ode_curve import ODECurve
 from kernelpath.tracers.ridge_system import RidgeSystem
 from kernelpath.weighted.ard import ARDGaussian, ARDNormalizedPolynomial
@@ -194,32 +196,29 @@ def test_the_differential_equation_meets_the_same_events(kind):
 
 def test_a_local_search_finds_the_path():
     system = system_of(n=50, d=6, budget=0.3, seed=1)
-    places, _ = traced(system)
-    curve = Homotopy(system)
-    radius = 0.3 * max(place.state.radius for place in places)
-    known = path_loss(curve, places, radius)
+    trace, corrector = trace_l1kr(system), Corrector(system)
+    radius = 0.3 * max(point.radius for point in trace.points)
+    known = path_loss(corrector, trace.points, radius)
     weights = local_optimum(system, radius, np.full(6, radius / 6))
-    found = on_the_curve(curve, weights)
+    found = on_the_curve(corrector, weights)
     assert found is not None
     assert found.state.radius == pytest.approx(radius)
     assert found.state.loss == pytest.approx(known, rel=1e-6)
-    assert search_branches(system, places, n_radii=3, n_starts=1) is None
+    assert search_branches(system, trace, n_radii=3, n_starts=1) is None
 
 
 def test_a_branch_that_is_better_and_closed():
     """A circle of stationary points beside the path, with a smaller loss on part of it."""
     system = system_of(n=50, d=6, budget=0.3)
-    places, _ = traced(system)
-    branch = search_branches(system, places, n_radii=6, n_starts=2)
+    branch = search_branches(system, trace_l1kr(system), n_radii=6, n_starts=2)
     assert branch is not None
     assert branch.loss < branch.path_loss - 1e-3 * system.scale
     assert branch.ends == (CLOSED, CLOSED)
-    turns = [place.state.radius for place in branch.places if place.event == ("turn", -1)]
+    turns = [point.radius for point in branch.points if point.event == ("turn", -1)]
     assert len(turns) == 2
-    for place in branch.places:
-        state = place.state
+    for point in branch.points:
         budget = 0.3 * system.scale
-        found = kkt(system.kernel.X, system.y, state.weights, state.ridge, budget=budget)
+        found = kkt(system.kernel.X, system.y, point.weights, point.ridge, budget=budget)
         assert max(found) <= 1e-7
 
 

@@ -7,7 +7,8 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 import kernelpath as kp
-from kernelpath.estimators.l1kr import L1KRRegressor, _check_size
+from kernelpath import L1KRRegressor
+from kernelpath.estimators._l1kr_columns import check_size
 
 RNG = np.random.default_rng(0)
 N, D = 120, 6
@@ -96,4 +97,4 @@ def test_bad_tables():
     with pytest.raises(kp.DataError, match=r"constant|same"):
         L1KRRegressor().fit(X, np.ones(N))
     with pytest.raises(kp.DataError, match="fewer"):
-        _check_size(100_000, 10)
+        check_size(100_000, 10)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from kernelpath.combine import combined_kernels
     from kernelpath.errors import DataError, KernelPathError, PathFileError
     from kernelpath.estimators.gmkl import GMKLClassifier, GMKLRegressor
+    from kernelpath.estimators.l1kr import L1KRClassifier, L1KRRegressor
     from kernelpath.estimators.lp_kta import LpKTASelector
     from kernelpath.estimators.nmmkl import NMMKLSelector
     from kernelpath.estimators.path_cv import PathCV
@@ -58,6 +59,8 @@ _HOME = {
     "GMKLClassifier": "kernelpath.estimators.gmkl",
     "GMKLRegressor": "kernelpath.estimators.gmkl",
     "NMMKLSelector": "kernelpath.estimators.nmmkl",
+    "L1KRClassifier": "kernelpath.estimators.l1kr",
+    "L1KRRegressor": "kernelpath.estimators.l1kr",
     "L1": "kernelpath.weight_norms",
     "Lp": "kernelpath.weight_norms",
     "ElasticNet": "kernelpath.weight_norms",
@@ -121,6 +124,8 @@ __all__ = [
     "GeneralizedKL",
     "JointRBFSVM",
     "KernelPathError",
+    "L1KRClassifier",
+    "L1KRRegressor",
     "Laplace",
     "Linear",
     "Lp",

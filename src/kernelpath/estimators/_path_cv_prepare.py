@@ -62,7 +62,7 @@ def prepare(
     check_rule(model.rule, model.budget, model.tolerance)
     setup_checks.check_switches(model)
     check_selector(selector)
-    setup_checks.resolve_predictors(model.predictor)  # refuses what cannot predict
+    setup_checks.resolve_predictors(model.predictor, model.selector)  # refuses what cannot predict
     if y is None:
         raise ValueError("This PathCV estimator requires y to be passed, but the target y is None.")
     encoder, rows = check_training_rows(model, X)
@@ -134,7 +134,7 @@ def _make_study(
         y=y,
         task=Task(kind, classes, model.class_weight, bool(model.probability)),
         selector=_with_task(selector, kind),
-        predictors=setup_checks.resolve_predictors(model.predictor),
+        predictors=setup_checks.resolve_predictors(model.predictor, model.selector),
         scorer=scorer,
         sizes=np.ones(1, dtype=np.int64),
         sample_weight=sample_weight,

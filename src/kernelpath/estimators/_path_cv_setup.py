@@ -33,9 +33,20 @@ OWN_PREDICTORS: dict[str, type] = {
 }
 
 
-def resolve_predictors(predictor: Any) -> tuple[Any, ...]:
-    """Predictors to compare: one, or both machines of the package for ``"auto"``."""
+def resolve_predictors(predictor: Any, selector: Any) -> tuple[Any, ...]:
+    """Predictors to compare: one, or both machines of the package for ``"auto"``.
+
+    Weights inside one kernel of all features are not those of a sum of kernels.
+    """
+    inside = getattr(selector, "weights_inside", False)
+    if inside and (predictor == "weighted_kernel" or isinstance(predictor, WeightedKernelSVM)):
+        raise ValueError(
+            f"the weights of {type(selector).__name__} are inside one kernel of all features, and "
+            "not those of a sum of kernels; take predictor='joint_rbf', or an estimator"
+        )
     if isinstance(predictor, str):
+        if predictor == "auto" and inside:
+            return (JointRBFSVM(),)
         if predictor == "auto":
             return tuple(kind() for kind in OWN_PREDICTORS.values())
         if predictor in OWN_PREDICTORS:

@@ -10,14 +10,16 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import optimize
+from scipy import linalg, optimize
 
-from kernelpath.tracers.curve_places import Place
+from kernelpath.tracers.corrector import Corrector
 from kernelpath.tracers.homotopy import CLOSED, Homotopy
+from kernelpath.tracers.l1kr_path import L1KRPoint, L1KRTrace, light
 from kernelpath.tracers.ridge_system import Places, RidgeState, RidgeSystem
 from kernelpath.weighted.ard import Vector
 
@@ -25,6 +27,7 @@ LEAST_SHARE = 1e-6  # of the sum of the weights: a smaller one is zero
 MOST_STEPS = 300
 SMALLEST, LARGEST = 0.05, 0.8  # of the largest sum of weights: where to look
 WORTH = 1e-5  # of the squared norm of the target: a gain that is more than rounding
+ACTIVE_SETS = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,13 +43,14 @@ def local_optimum(system: RidgeSystem, radius: float, start: Vector) -> Vector:
 
     :math:`d = D q^2 / \|q\|^2` keeps sum and sign; the ridge follows from the norm budget.
     """
+    near = None
 
     def objective(q: Vector) -> tuple[float, Vector]:
+        nonlocal near
         square = float(q @ q)
         weights = radius * np.square(q) / square
-        log_ridge = system.ridge_of_budget(weights) if system.with_budget else system.fixed
-        assert log_ridge is not None
-        state = system.look(weights, log_ridge)
+        state = system.at_budget(weights, near)
+        near = state.log_ridge
         if system.with_budget:
             value, slope = state.loss, -2.0 * state.ridge * state.slopes
         else:  # what the fixed ridge makes of the problem: ridge * y'a
@@ -58,20 +62,17 @@ def local_optimum(system: RidgeSystem, radius: float, start: Vector) -> Vector:
     q = np.sqrt(np.maximum(start, 1e-4 * float(start.max())))
     options = {"maxiter": MOST_STEPS, "ftol": 1e-12, "gtol": 1e-9}
     found = optimize.minimize(objective, q, jac=True, method="L-BFGS-B", options=options)
-    return radius * np.square(found.x) / float(found.x @ found.x)
+    return np.asarray(radius * np.square(found.x) / float(found.x @ found.x))
 
 
-def on_the_curve(curve: Homotopy, weights: Vector) -> Found | None:
+def on_the_curve(corrector: Corrector, weights: Vector) -> Found | None:
     """The stationary point next to some weights, exactly, with the same sum of weights."""
-    system, radius = curve.system, float(weights.sum())
+    system, radius = corrector.system, float(weights.sum())
     active = np.flatnonzero(weights > LEAST_SHARE * radius)
-    for _ in range(5):
-        log_ridge = system.fixed
-        if log_ridge is None:
-            clean = np.zeros_like(weights)
-            clean[active] = weights[active]
-            log_ridge = system.ridge_of_budget(clean)
-        state = curve.settled(weights, active, log_ridge)
+    for _ in range(ACTIVE_SETS):
+        clean = np.zeros_like(weights)
+        clean[active] = weights[active]
+        state = corrector.settled(weights, active, system.at_budget(clean).log_ridge)
         if state is None:
             return None
         small = state.weights[active] <= 0.0
@@ -85,13 +86,13 @@ def on_the_curve(curve: Homotopy, weights: Vector) -> Found | None:
 
 
 @dataclass(frozen=True, eq=False)
-class Branch:
+class Branch(L1KRTrace):
     """A component of the solutions other than the path from zero weights.
+
+    Its points go from the end with falling to the end with growing sums of weights.
 
     Attributes
     ----------
-    places : list of Place
-        From the end with falling to the end with growing sums of weights, through the start.
     radius : float
         Sum of the weights where it was found.
     loss, path_loss : float
@@ -100,65 +101,86 @@ class Branch:
         Why it ended, on both sides.
     """
 
-    places: list[Place]
     radius: float
     loss: float
     path_loss: float
     ends: tuple[str, str]
 
+    @property
+    def ended_early(self) -> bool:
+        """Never: it is extra."""
+        return False
+
 
 def search_branches(
     system: RidgeSystem,
-    places: list[Place],
+    trace: L1KRTrace,
     *,
     n_radii: int = 4,
     n_starts: int = 4,
     random_state: int = 0,
+    tell: Callable[[int, int], None] | None = None,
     **options: Any,
 ) -> Branch | None:
     """The branch with the largest gain over a path, or None where the path is nowhere worse.
 
     ``options`` are those of `Homotopy`.
     """
-    rng, curve = np.random.default_rng(random_state), Homotopy(system, **options)
-    largest = max(place.state.radius for place in places)
+    rng, corrector = np.random.default_rng(random_state), Corrector(system)
+    points = trace.points
+    largest = max(point.radius for point in points)
     best: tuple[float, Found, float] | None = None
-    for radius in np.geomspace(SMALLEST * largest, LARGEST * largest, n_radii).tolist():
-        known = path_loss(curve, places, radius)
-        nearest = min(places, key=lambda one: abs(one.state.radius - radius))
-        for start in _starts(radius, nearest.state.weights, rng, n_starts):
-            found = on_the_curve(curve, local_optimum(system, radius, start))
+    radii = np.geomspace(SMALLEST * largest, LARGEST * largest, n_radii).tolist()
+    for number, radius in enumerate(radii):
+        if tell is not None:
+            tell(number, len(radii))
+        known = path_loss(corrector, points, radius)
+        nearest = min(points, key=lambda one: abs(one.radius - radius))
+        for start in _starts(radius, nearest.weights, rng, n_starts):
+            found = _searched(corrector, radius, start)
             gain = -math.inf if found is None else known - found.state.loss
-            if (
-                found is not None
-                and gain > WORTH * system.scale
-                and (best is None or gain > best[0])
-            ):
+            if found is not None and gain > max(WORTH * system.scale, best[0] if best else 0.0):
                 best = (gain, found, known)
-    if best is None:
+    return None if best is None else _followed(system, *best[1:], **options)
+
+
+def _searched(corrector: Corrector, radius: float, start: Vector) -> Found | None:
+    try:
+        return on_the_curve(corrector, local_optimum(corrector.system, radius, start))
+    except (ValueError, linalg.LinAlgError):  # no ridge is small enough, or large enough
         return None
-    _, found, known = best
+
+
+def _followed(system: RidgeSystem, found: Found, known: float, **options: Any) -> Branch:
+    """The curve through a stationary point, to both of its ends."""
     back, forth = Homotopy(system, **options), Homotopy(system, **options)
-    after = list(forth.trace(found.state, found.active, 1.0))
-    before: list[Place] = []
-    if forth.end != CLOSED:
-        before = list(back.trace(found.state, found.active, -1.0))[:0:-1]
+
+    def points(curve: Homotopy, towards: float) -> list[L1KRPoint]:
+        places = curve.trace(found.state, found.active, towards)
+        return [light(system, place.state, place.active, place.event) for place in places]
+
+    after = points(forth, 1.0)
+    before = [] if forth.end == CLOSED else points(back, -1.0)[:0:-1]
     ends = (back.end or forth.end, forth.end)
-    return Branch(before + after, found.state.radius, found.state.loss, known, ends)
+    end = CLOSED if forth.end == CLOSED else forth.end
+    state = found.state
+    both = [*before, *after]
+    return Branch(both, end, system.n_jacobians, state.radius, state.loss, known, ends)
 
 
-def path_loss(curve: Homotopy, places: list[Place], radius: float) -> float:
+def path_loss(corrector: Corrector, points: list[L1KRPoint], radius: float) -> float:
     """Smallest loss of a path at a sum of weights, exactly: it may pass there several times."""
     losses = [math.inf]
-    for here, there in itertools.pairwise(places):
-        low, high = here.state.radius - radius, there.state.radius - radius
+    for here, there in itertools.pairwise(points):
+        low, high = here.radius - radius, there.radius - radius
         if low * high > 0.0 or low == high:
             continue
         share = low / (low - high)
-        weights = (1.0 - share) * here.state.weights + share * there.state.weights
-        log_ridge = (1.0 - share) * here.state.log_ridge + share * there.state.log_ridge
-        state = curve.settled(weights, here.active, log_ridge)
-        losses.append(min(here.state.loss, there.state.loss) if state is None else state.loss)
+        weights = (1.0 - share) * here.weights + share * there.weights
+        log_ridge = (1.0 - share) * math.log(here.ridge) + share * math.log(there.ridge)
+        active = np.flatnonzero(weights > 0.0)
+        state = corrector.settled(weights, active, log_ridge)
+        losses.append(min(here.loss, there.loss) if state is None else state.loss)
     return min(losses)
 
 

@@ -36,7 +36,7 @@ from kernelpath.tracers.ridge_system import Places, RidgeState, RidgeSystem
 from kernelpath.weighted.ard import Matrix, Vector
 
 CLOSE = 1e-8  # of the equations at every point
-BLURRED = 1e-6  # of the equations: with larger rounding errors the curve cannot be followed
+BLURRED = 1e-7  # of the equations: with larger rounding errors the curve cannot be followed
 CLOSED = "the curve is closed"
 NEARLY = 0.99  # of the way: an event as near to the end of a step is the one there
 ONWARD = 1e-2  # of the way to where an event was expected

@@ -14,7 +14,8 @@ from kernelpath.tracers.ridge_system import Places, RidgeState, RidgeSystem
 from kernelpath.weighted.ard import Vector
 
 SOLVERS = ("homotopy", "ode")
-STOPPED = ("steps became too short", "the largest number of events")
+INTERRUPTED = "it was interrupted"
+STOPPED = ("steps became too short", "the largest number of events", INTERRUPTED)
 UNEXPLAINED = 1e-3  # of the target: with as much left, a ridge of zero is no perfect fit
 
 
@@ -87,16 +88,22 @@ def trace_l1kr(
     curve: Any = (
         Homotopy(system, **options) if solver == "homotopy" else ODECurve(system, **options)
     )
-    points = []
-    for place in curve.trace(*system.start()):
-        points.append(_light(system, place.state, place.active, place.event))
+    points: list[L1KRPoint] = []
+    try:
+        for place in curve.trace(*system.start()):
+            points.append(light(system, place.state, place.active, place.event))
+    except KeyboardInterrupt:
+        if not points:
+            raise
+        curve.end = INTERRUPTED
     jacobians = curve.n_jacobians if solver == "ode" else system.n_jacobians
     return L1KRTrace(points, curve.end, jacobians)
 
 
-def _light(
+def light(
     system: RidgeSystem, state: RidgeState, active: Places, event: tuple[str, int] | None
 ) -> L1KRPoint:
+    """A point of the path without its matrices."""
     return L1KRPoint(
         weights=state.weights,
         ridge=state.ridge,

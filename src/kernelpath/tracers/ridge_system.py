@@ -27,6 +27,8 @@ from kernelpath.weighted.ard import ARDKernel, ARDPoint, Matrix, Vector
 
 Places = NDArray[np.intp]
 
+NEWTON_STEPS, NEWTON_TOL, FARTHEST = 8, 1e-11, 3.0
+
 FLAT = 1e-5  # of the squared norm of the target: a smaller multiplier is no unit of slopes
 
 
@@ -239,6 +241,30 @@ class RidgeSystem:
             if int(np.argmax(state.slopes)) == first:
                 break
         return state, np.array([first])
+
+    def at_budget(self, weights: Vector, near: float | None = None) -> RidgeState:
+        """The machine at some weights with the ridge that the norm budget asks for.
+
+        ``near`` is the logarithm of a ridge that should be close to it: a few Newton steps on the
+        logarithm of the norm take the place of all eigenvalues.
+        """
+        if self.fixed is not None:
+            return self.look(weights, self.fixed)
+        assert self.budget is not None
+        for _ in range(NEWTON_STEPS):
+            if near is None:
+                break
+            state = self.look(weights, near)
+            off = math.log(max(state.norm, 1e-300) / self.budget)
+            if abs(off) <= NEWTON_TOL:
+                return state
+            a, ridge = state.a, state.ridge
+            slope = 2.0 * ridge * (ridge * float(a @ state.root.solve(a)) - float(a @ a))
+            step = -off * state.norm / slope if slope < 0.0 else math.inf
+            if not abs(step) < FARTHEST:
+                break
+            near = state.log_ridge + step
+        return self.look(weights, self.ridge_of_budget(weights))
 
     def ridge_of_budget(self, weights: Vector) -> float:
         """Logarithm of the ridge at which the norm of the machine is the budget.

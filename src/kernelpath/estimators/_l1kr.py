@@ -1,0 +1,278 @@
+"""What the two L1KR estimators share: tables, paths of several budgets, and the fitted model."""
+
+from __future__ import annotations
+
+import numbers
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from kernelpath.errors import DataError, not_one_of
+from kernelpath.estimators._base import PathSelector
+from kernelpath.estimators._l1kr_columns import Columns, check_size
+from kernelpath.estimators._path_cv_setup import check_finite
+from kernelpath.inputs import ColumnTable, as_column_table, as_pandas, is_frame
+from kernelpath.path import EventTable, FeaturePath
+from kernelpath.progress import begin, progress_bar
+from kernelpath.targets import as_vector
+from kernelpath.tracers.branches import Branch, search_branches
+from kernelpath.tracers.l1kr_path import INTERRUPTED, SOLVERS, L1KRTrace, trace_l1kr
+from kernelpath.tracers.ridge_system import RidgeSystem
+from kernelpath.weighted.ard import ARDGaussian, ARDKernel, ARDNormalizedPolynomial
+
+METHOD = "l1kr"
+KERNELS = ("gaussian", "polynomial")
+AUTO = "auto"
+BUDGETS = (0.01, 0.03, 0.1, 0.3, 1.0, 4.0)
+MAIN, OTHER = "from zero weights", "another branch"
+SEARCHES = ("paths", "other branches")
+
+
+class L1KRBase(PathSelector):
+    """Fits a path for every budget and keeps the best one; see `L1KRRegressor`."""
+
+    _task = ""
+    weights_inside = True  # of one kernel of all features
+
+    def __init__(
+        self,
+        kernel: str = "gaussian",
+        norm_budget: Any = AUTO,
+        *,
+        ridge: float | None = None,
+        degree: int = 3,
+        max_features: int | None = None,
+        search_branches: bool = True,
+        solver: str = "homotopy",
+        tol: float = 1e-7,
+        random_state: int = 0,
+    ) -> None:
+        self.kernel = kernel
+        self.norm_budget = norm_budget
+        self.ridge = ridge
+        self.degree = degree
+        self.max_features = max_features
+        self.search_branches = search_branches
+        self.solver = solver
+        self.tol = tol
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: ArrayLike) -> Any:
+        """Follow the path, and choose a point.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or dataframe of shape (n_samples, n_features)
+            Numbers; made dense.
+        y : array of shape (n_samples,)
+
+        Returns
+        -------
+        self
+        """
+        self._check_settings()
+        table, y = self._check_table(X, y)
+        check_finite(table)
+        y = as_vector(y)
+        if len(y) != table.shape[0]:
+            raise DataError(f"X has {table.shape[0]} rows, but y has {len(y)} values.")
+        if table.categorical.any():
+            text = np.flatnonzero(table.categorical)
+            raise DataError(f"{table.sentence(text, 'holds', 'hold')} text; encode it as numbers.")
+        check_size(*table.shape)
+        numbers_ = self._numbers(y)
+        size = float(np.abs(numbers_).max())  # huge and tiny numbers have squares, too
+        self._mean, self._unit = float(numbers_.mean()), size * float((numbers_ / size).std())
+        self._target = (numbers_ - self._mean) / self._unit
+        self._columns, Z = Columns.of(table, stacklevel=3)
+        self.ties_ = self._columns.ties
+        kernel = self._kernel(Z)
+        with progress_bar():
+            traces, budget = self._traces(kernel)
+        self._warn(traces[0])
+        self._keep(traces, budget, kernel, table, y)
+        return self
+
+    def _numbers(self, y: NDArray) -> NDArray[np.float64]:
+        """The target as numbers; remembers what they stand for."""
+        raise NotImplementedError
+
+    def _values(self, X: Any, position: int | None) -> NDArray[np.float64]:
+        """Values of the machine of a point, in units of the target."""
+        check_is_fitted(self)
+        points = self._trace.points
+        if position is None:
+            position = self.position_
+        elif not isinstance(position, numbers.Integral) or not -len(points) <= position < len(
+            points
+        ):
+            raise ValueError(
+                f"position must be a whole number from 0 to {len(points) - 1}, got {position!r}"
+            )
+        point = points[int(position)]
+        K = self._bound.cross(point.weights, self._new_rows(X))
+        return self._mean + self._unit * (K @ point.a + self._intercept(int(position)))
+
+    def _intercept(self, position: int) -> float:
+        """Of a machine for the standardised target, whose kernel is less by 1."""
+        point = self._trace.points[position]
+        inside = self._bound.at(point.weights).values @ point.a
+        return float((self._target - inside - point.ridge * point.a).mean())
+
+    def _new_rows(self, X: Any) -> NDArray[np.float64]:
+        if is_frame(X):
+            validate_data(self, X, skip_check_array=True, reset=False)
+            table = as_column_table(as_pandas(X))
+            check_finite(table)
+            return self._columns.transform(table.values)
+        sparse_kinds = ("csr", "csc")
+        values = validate_data(self, X, accept_sparse=sparse_kinds, dtype="numeric", reset=False)
+        return self._columns.transform(values)
+
+    # -- paths -------------------------------------------------------------------------------------
+
+    def _kernel(self, Z: NDArray[np.float64]) -> ARDKernel:
+        if self.kernel == "gaussian":
+            return ARDGaussian(Z)
+        return ARDNormalizedPolynomial(Z, int(self.degree))
+
+    def _traces(self, kernel: ARDKernel) -> tuple[list[L1KRTrace], float | None]:
+        """The path of the best budget, by rows left out, and a better branch where there is one."""
+        systems: list[RidgeSystem]
+        if self.ridge is not None:
+            systems = [RidgeSystem(kernel, self._target, None, float(self.ridge))]
+        else:
+            given = BUDGETS if isinstance(self.norm_budget, str) else self.norm_budget
+            budgets = np.atleast_1d(np.asarray(given, dtype=np.float64)).tolist()
+            systems = [RidgeSystem(kernel, self._target, budget) for budget in budgets]
+        update, found = begin(SEARCHES[0]), []
+        for number, system in enumerate(systems):
+            update(number, len(systems))
+            found.append((self._traced(system), system))
+            if found[-1][0].end == INTERRUPTED:
+                break
+        trace, system = min(found, key=lambda one: one[0].points[one[0].best].leave_one_out)
+        traces = [trace]
+        if self.search_branches and found[-1][0].end != INTERRUPTED:
+            branch = search_branches(
+                system, trace, random_state=self.random_state, tell=begin(SEARCHES[1]),
+                **self._options(),
+            )  # fmt: skip
+            traces += [] if branch is None else [branch]
+        budget = None if system.budget is None else system.budget / system.scale
+        return traces, budget
+
+    def _options(self) -> dict[str, Any]:
+        return {"least_multiplier": self.tol, "most_features": self.max_features}
+
+    def _traced(self, system: RidgeSystem) -> L1KRTrace:
+        options = self._options()
+        if self.solver == "ode":
+            del options["most_features"]
+        return trace_l1kr(system, solver=self.solver, **options)
+
+    def _warn(self, trace: L1KRTrace) -> None:
+        if not trace.ended_early:
+            return
+        words = {
+            "the ridge is next to zero": "the norm budget is more than any machine needs, as rows "
+            "with the same features have other targets. Lower norm_budget"
+        }
+        warnings.warn(
+            f"The path ended early, after {len(trace.points)} points: "
+            f"{words.get(trace.end, trace.end)}. What was found is kept.",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+
+    def _keep(
+        self,
+        traces: list[L1KRTrace],
+        budget: float | None,
+        kernel: ARDKernel,
+        table: ColumnTable,
+        y: NDArray,
+    ) -> None:
+        """Fitted attributes, of the curve whose best point has the smallest error."""
+        best = min(traces, key=lambda one: one.points[one.best].leave_one_out)
+        self._trace, self._bound = best, kernel
+        self.branch_ = OTHER if isinstance(best, Branch) else MAIN
+        errors = [one.leave_one_out for one in best.points]
+        self.leave_one_out_ = np.array(errors) * self._unit**2
+        self.position_, self.end_ = best.best, best.end
+        self.norm_budget_, self.n_iter_ = budget, max(best.n_jacobians, 1)
+        self.paths_ = [self._path(one, table, y) for one in traces]
+        self.path_ = self.paths_[traces.index(best)]
+        point = best.points[self.position_]
+        self.ridge_, self.dual_coef_ = point.ridge, self._unit * point.a
+        self.intercept_ = self._mean + self._unit * self._intercept(self.position_)
+        self.weights_ = self.path_[self.position_].weights
+        self.support_ = self.path_[self.position_].support
+
+    def _path(self, trace: L1KRTrace, table: ColumnTable, y: NDArray) -> FeaturePath:
+        branch = OTHER if isinstance(trace, Branch) else MAIN
+        weights = np.zeros((len(trace.points), table.shape[1]))
+        weights[:, self._columns.places] = [point.weights for point in trace.points]
+        parameters = np.array([point.radius for point in trace.points])
+        return FeaturePath(
+            method=METHOD,
+            parameter_name="sum of weights",
+            parameters=parameters,
+            weights=sparse.csr_array(weights),
+            supports=sparse.csr_array(weights > 0),
+            values=[point.loss for point in trace.points],
+            kkt=[point.residual for point in trace.points],
+            gaps=np.full(len(trace.points), np.nan),
+            events=self._events(trace),
+            feature_names=table.names,
+            provenance=self._describe(table, y, task=self._task, branch=branch),
+        )
+
+    def _events(self, trace: L1KRTrace) -> EventTable:
+        found = [(i, point.event) for i, point in enumerate(trace.points) if point.event]
+        places = self._columns.places
+        return EventTable(
+            np.array([EventTable.KINDS.index(kind) for _, (kind, _) in found], dtype=np.int8),
+            np.array([places[k] if k >= 0 else -1 for _, (_, k) in found], dtype=np.int64),
+            np.array([trace.points[i].radius for i, _ in found]),
+            np.array([i for i, _ in found], dtype=np.int64),
+        )
+
+    # -- settings ----------------------------------------------------------------------------------
+
+    def _check_settings(self) -> None:
+        if self.kernel not in KERNELS:
+            raise not_one_of("kernel", self.kernel, KERNELS)
+        if self.solver not in SOLVERS:
+            raise not_one_of("solver", self.solver, SOLVERS)
+        if self.ridge is not None and not (
+            isinstance(self.norm_budget, str) or self.norm_budget is None
+        ):
+            raise ValueError("give norm_budget or ridge, not both")
+        if isinstance(self.norm_budget, str) and self.norm_budget != AUTO:
+            raise not_one_of("norm_budget", self.norm_budget, [AUTO], "a number or numbers")
+        positive = {"ridge": self.ridge, "tol": self.tol}
+        if self.norm_budget is not None and not isinstance(self.norm_budget, str):
+            for value in np.atleast_1d(np.asarray(self.norm_budget, dtype=object)).tolist():
+                positive["norm_budget"] = value
+                _check_positive(positive)
+        _check_positive(positive)
+        for name, least in (("degree", 1), ("max_features", 1)):
+            value = getattr(self, name)
+            whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+            if value is not None and not (whole and value >= least):
+                raise ValueError(f"{name} must be a whole number from {least} on, got {value!r}")
+        if self.solver == "ode" and self.ridge is not None:
+            raise ValueError("solver='ode' needs a norm_budget; use solver='homotopy' with a ridge")
+
+
+def _check_positive(values: dict[str, Any]) -> None:
+    for name, value in values.items():
+        number = isinstance(value, numbers.Real) and not isinstance(value, bool)
+        if value is not None and not (number and np.isfinite(value) and value > 0):
+            raise ValueError(f"{name} must be a positive number, got {value!r}")
