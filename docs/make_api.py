@@ -13,7 +13,10 @@ GROUPS = {
         "PathCV", "PathScores", "OperatingPoint", "Stability", "NestedScore", "JointRBFSVM",
         "WeightedKernelSVM", "load_model",
     ),
-    "Selectors": ("LpKTASelector", "GMKLClassifier", "GMKLRegressor", "NMMKLSelector"),
+    "Selectors": (
+        "LpKTASelector", "GMKLClassifier", "GMKLRegressor", "NMMKLSelector", "L1KRRegressor",
+        "L1KRClassifier",
+    ),
     "Baselines": ("baselines",),
     "Costs and sets of weights": (
         "L1", "Lp", "ElasticNet", "MixedNorm", "NoRegularizer", "NonNegative", "Simplex",

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import runpy
 import shutil
 import tempfile
 from pathlib import Path
 
+import matplotlib as mpl
 import pandas as pd
 from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import train_test_split
@@ -62,10 +64,19 @@ def report_page(model: kp.PathCV) -> None:
     print(f"wrote {IMAGES.name}/report.png")
 
 
+def turning_back() -> None:
+    """Keep the picture of the example of a path that turns back."""
+    mpl.use("Agg")
+    example = Path(__file__).parents[1] / "examples" / "plot_turning_back.py"
+    runpy.run_path(str(example))["fig"].savefig(IMAGES / "l1kr-turning-back.png", dpi=150)
+    print(f"wrote {IMAGES.name}/l1kr-turning-back.png")
+
+
 def main() -> None:
     """Draw all pictures."""
     IMAGES.mkdir(exist_ok=True)
     demo_path()
+    turning_back()
     how_many_features()
 
 

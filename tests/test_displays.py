@@ -118,7 +118,7 @@ def test_events_that_do_not_tell_the_whole_story_are_left_out():
 
 def test_what_happens_at_one_parameter_happens_at_once():
     both = (("leave", 0, 1.6), ("enter", 1, 1.6), ("leave", 2, 1.4), ("leave", 3, 1.4))
-    events = [PathEvent(kind, j, f"x{j}", p, 0) for kind, j, p in (*both, ("leave", 1, 1.2))]
+    events = [PathEvent(kind, j, f"x{j}", p, 3) for kind, j, p in (*both, ("leave", 1, 1.2))]
     display = SizeDisplay.from_path(make_path(events=events))
     np.testing.assert_array_equal(display.junctures, [1.4, 1.2])
     np.testing.assert_array_equal(display.sizes_after, [2, 1])

@@ -86,6 +86,16 @@ def test_the_guide_to_nmmkl_runs():
     assert [point.names for point in names["path"]] == [("x2",), ("x0", "x1")]
 
 
+def test_the_guide_to_l1kr_runs():
+    names: dict = {}
+    for block in python_blocks(ROOT / "docs" / "guide" / "l1kr.md"):
+        exec(compile(block, "l1kr.md", "exec"), names)
+    model, data = names["model"], names["data"]
+    assert set(np.argsort(-model.weights_)[:2].tolist()) == set(np.asarray(data.relevant).tolist())
+    assert names["point"].n_selected == 2
+    assert names["screened"].score(names["wide"].X, names["wide"].y) > 0.8
+
+
 @pytest.mark.slow
 def test_the_tutorial_runs_and_says_what_it_prints(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

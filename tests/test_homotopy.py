@@ -199,7 +199,7 @@ def test_a_local_search_finds_the_path():
     trace, corrector = trace_l1kr(system), Corrector(system)
     radius = 0.3 * max(point.radius for point in trace.points)
     known = path_loss(corrector, trace.points, radius)
-    weights = local_optimum(system, radius, np.full(6, radius / 6))
+    weights, _ = local_optimum(system, radius, np.full(6, radius / 6))
     found = on_the_curve(corrector, weights)
     assert found is not None
     assert found.state.radius == pytest.approx(radius)

@@ -82,8 +82,14 @@ def test_a_budget_that_is_too_large_keeps_what_was_found():
         ({"norm_budget": "best"}, "norm_budget must be"),
         ({"norm_budget": 1.0, "ridge": 1.0}, "not both"),
         ({"max_features": 0}, "max_features must be a whole number"),
+        ({"norm_budget": []}, "got none"),
+        ({"norm_budget": None}, "give norm_budget or ridge"),
+        ({"norm_budget": None, "ridge": [1.0, -1.0]}, "ridge must be a positive number"),
+        ({"degree": None}, "degree must be a whole number"),
+        ({"tol": 0}, "tol must be a positive number"),
+        ({"solver": "ode", "max_features": 2}, "neither ridge nor max_features"),
         ({"solver": "newton"}, "solver must be one of"),
-        ({"norm_budget": None, "ridge": 1.0, "solver": "ode"}, "needs a norm_budget"),
+        ({"norm_budget": None, "ridge": 1.0, "solver": "ode"}, "neither ridge nor max_features"),
     ],
 )
 def test_bad_settings(options, words):

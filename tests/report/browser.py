@@ -16,6 +16,7 @@ from kernelpath.report.html import save_html
 from kernelpath.report.summary import summarize_cv, summarize_path
 from kernelpath.report.words import headline
 from path_examples import make_path
+from report.display_examples import turning_path
 
 ARGUMENTS = (
     "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
@@ -211,6 +212,7 @@ CASES = {
     "one feature": lambda: faint(1),
     "ranked": ranked,
     "beaten": beaten,
+    "turning": lambda: turning_path().summary(),
 }
 
 

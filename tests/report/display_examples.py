@@ -10,6 +10,7 @@ import pandas as pd
 from sklearn.datasets import load_iris
 
 import kernelpath as kp
+from kernelpath.path import PathEvent
 from kernelpath.report.summary import summarize_cv, summarize_path
 
 
@@ -79,3 +80,26 @@ def assert_nothing_collides(axes):
         assert figure.bbox.x0 - 1 <= box.x0 <= box.x1 <= figure.bbox.x1 + 1
         assert figure.bbox.y0 - 1 <= box.y0 <= box.y1 <= figure.bbox.y1 + 1
         assert not any(box.shrunk(0.97, 0.9).overlaps(other) for other in boxes[:i])
+
+
+def turning_path(names=None):
+    """A path whose sum of weights grows, falls and grows again; x1 leaves and comes back."""
+    weights = 0.01 * np.array(
+        [
+            [1.0, 0.0, 0.0, 0.0],
+            [2.0, 2.0, 0.0, 0.0],
+            [3.0, 4.0, 1.0, 0.0],
+            [2.0, 0.0, 3.0, 0.0],
+            [3.0, 0.0, 9.0, 1.0],
+            [4.0, 1.0, 15.0, 1.0],
+        ]
+    )
+    sums = weights.sum(axis=1)
+    happened = [("enter", 0, 0), ("enter", 1, 1), ("enter", 2, 2), ("turn", -1, 2),
+                ("leave", 1, 3), ("turn", -1, 3), ("enter", 3, 4), ("enter", 1, 5)]  # fmt: skip
+    return kp.FeaturePath(
+        method="l1kr", parameter_name="sum of weights", parameters=sums, weights=weights,
+        supports=weights > 0, values=-np.arange(6.0), kkt=np.full(6, 1e-9),
+        gaps=np.full(6, np.nan), feature_names=names,
+        events=[PathEvent(kind, i, "", sums[at], at) for kind, i, at in happened],
+    )  # fmt: skip

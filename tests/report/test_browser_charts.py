@@ -44,6 +44,18 @@ def test_a_weight_at_one_point_is_as_grey_as_a_line(browser, tmp_path):
         assert grey != "rgb(0, 0, 0)"
 
 
+def test_where_the_parameter_turns_a_line_says_so(browser, tmp_path):
+    summary = CASES["turning"]()
+    with opened(browser, tmp_path, summary) as one:
+        assert one.page.locator("#weights path.dash").count() == 2
+        said = one.page.locator("#weights text").all_text_contents()
+        assert "point of the path" in said
+        assert [text for text in said if text.startswith("sum of weights")] == [
+            "sum of weights falls",
+            "sum of weights grows",
+        ]
+
+
 # -- labels ----------------------------------------------------------------------------------------
 
 COVERED = """() => {

@@ -299,7 +299,8 @@ def test_redundancy_of_copies_and_strangers():
 
 
 def test_headlines():
-    base = {"n_features": 20_000, "points": {"n_selected": [5]}, "sizes": [], "baselines": []}
+    points = {"parameter": [1.0], "n_selected": [5]}
+    base = {"n_features": 20_000, "points": points, "sizes": [], "baselines": []}
     cv = {
         "scoring": "accuracy",
         "rule": "one_se",
@@ -325,6 +326,8 @@ def test_headlines():
         (5, [5, 1], "The path leads from 5 to 1 of 5 features."),
         (5, [5, 0], "The path leads from 5 to none of 5 features."),
         (5, [0, 1, 4], "The path leads from none to 4 of 5 features."),
+        (5, [1, 4, 2], "The points of the path select 1 to 4 of 5 features, the last 2."),
+        (5, [0, 4, 2], "The points of the path select up to 4 of 5 features, the last 2."),
         (5, [1, 1], "1 of 5 features is selected."),
         (5, [2, 2], "2 of 5 features are selected."),
         (5, [0, 0], "No feature is selected along the path."),
@@ -334,8 +337,8 @@ def test_headlines():
     ],
 )
 def test_headlines_of_none_one_and_many(total, sizes, words):
-    base = {"n_features": total, "points": {"n_selected": sizes}, "sizes": [], "cv": None}
-    assert headline(base) == words
+    points = {"parameter": list(range(len(sizes))), "n_selected": sizes}
+    assert headline({"n_features": total, "points": points, "sizes": [], "cv": None}) == words
 
 
 def test_scores_of_one_feature():

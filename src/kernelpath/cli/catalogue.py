@@ -36,6 +36,12 @@ METHODS: dict[str, MethodEntry] = {
             "nmmkl",
         ),
         MethodEntry(
+            "l1kr",
+            "ranking",
+            "weights inside one kernel of all features, at the best point of their l1 path",
+            "l1kr",
+        ),
+        MethodEntry(
             "f-test",
             "ranking",
             "F statistic of each feature: linear effects, or differences between class means",
@@ -52,6 +58,5 @@ METHODS: dict[str, MethodEntry] = {
         ),
     )
 }
-PLANNED = ("l1kr",)
 BASELINES = ("f_test", "forest")
 """Rankings that ``path --baselines`` takes, as PathCV calls them."""

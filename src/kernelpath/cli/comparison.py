@@ -17,7 +17,9 @@ from kernelpath.cli.files import write_json
 from kernelpath.cli.record import Record, write_page, write_record
 from kernelpath.cli.settings import CVSettings, selector_jobs
 from kernelpath.encoding import TableEncoder
+from kernelpath.errors import DataError
 from kernelpath.estimators.gmkl import GMKLClassifier, GMKLRegressor
+from kernelpath.estimators.l1kr import L1KRRegressor
 from kernelpath.estimators.lp_kta import LpKTASelector
 from kernelpath.estimators.nmmkl import NMMKLSelector
 from kernelpath.estimators.path_cv import PathCV
@@ -27,6 +29,8 @@ from kernelpath.targets import infer_task
 
 N_STRENGTHS = 20
 MOST_BUDGETS = 60  # features; every budget is a problem of its own, in every fold
+MOST_COLUMNS, MOST_ROWS = 200, 1000  # of a path inside a kernel, which knows no short cuts
+L1KR_BUDGETS = (0.03, 0.3)  # of the norm: a path for each, in every fold
 OWN_NAMES = {"f-test": "f_test", "forest": "forest"}  # as PathCV calls its baselines
 
 
@@ -45,6 +49,8 @@ class Ranker:
             return mutual_info(values, y, self.task, self.seed)
         if self.name == "gmkl":
             return entry_on_path(values, y, self.task)
+        if self.name == "l1kr":
+            return weights_at_best_point(values, y, self.task)
         return Baseline(OWN_NAMES[self.name], self.task, self.seed)(values, y)
 
     @property
@@ -95,6 +101,29 @@ def entry_on_path(X: Any, y: Any, task: str) -> np.ndarray:
     order = path.entry_order()
     scores = np.zeros(path.n_features)
     scores[order] = np.arange(len(order), 0, -1)
+    return scores
+
+
+def weights_at_best_point(X: Any, y: Any, task: str, most: int = MOST_COLUMNS) -> np.ndarray:
+    """Features by weight inside a kernel, where the rows left out have the smallest error.
+
+    Those without a weight there follow in the order of their first entry on the path; 0 for those
+    that never enter.  Of more columns than ``most`` the first ones by lp-KTA are looked at.
+    """
+    target = np.unique(y, return_inverse=True)[1] * 2.0 - 1.0 if task == "classification" else y
+    scores, columns = np.zeros(X.shape[1]), np.arange(X.shape[1])
+    with warnings.catch_warnings():
+        # Constant columns are reported for the table, and a path that ends early still ranks.
+        warnings.simplefilter("ignore", UserWarning)
+        if len(columns) > most:
+            screen = LpKTASelector(task=task).fit(X, y).path_
+            columns = np.sort(screen.entry_order()[:most])
+        model = L1KRRegressor(norm_budget=L1KR_BUDGETS, search_branches=False).fit(
+            X[:, columns], target
+        )
+    held = model.path_.supports.toarray()
+    order = np.lexsort((held.argmax(axis=0), -model.weights_))[: held.any(axis=0).sum()]
+    scores[columns[order]] = np.arange(len(order), 0, -1)
     return scores
 
 
@@ -160,10 +189,10 @@ def compare(
     order = sorted(wanted, key=lambda name: name != "lp-kta")
     task = infer_task(table.y, settings.task)
     n_columns = len(table.feature_names) - (settings.groups is not None)
-    said = []
+    said = _check_l1kr(table, task, n_columns) if "l1kr" in wanted else []
     if "nmmkl" in wanted and settings.sizes is None and n_columns > MOST_BUDGETS:
         settings = replace(settings, sizes=size_grid(MOST_BUDGETS).tolist())
-        said = [f"With nmmkl the sizes end at {MOST_BUDGETS} features; --sizes names others."]
+        said += [f"With nmmkl the sizes end at {MOST_BUDGETS} features; --sizes names others."]
     budgets = settings.sizes or size_grid(n_columns).tolist()
     selectors = {name: _selector(name, task, settings, budgets) for name in order}
     first = selectors.pop(order[0])
@@ -172,6 +201,24 @@ def compare(
     scores = {order[0]: model.scores_} | model.baseline_scores_
     asked = {name: scores[name] for name in wanted}
     return Comparison(model, asked, time.perf_counter() - start, notes + said)
+
+
+def _check_l1kr(table: Table, task: str, n_columns: int) -> list[str]:
+    """Refuse tables that l1kr cannot rank, before any work; return notes."""
+    n_rows, n_classes = len(table.y), len(np.unique(table.y))
+    if task == "classification" and n_classes > 2:
+        raise DataError(
+            f"{table.source}: l1kr takes numbers or two classes, and {table.target_name!r} has "
+            f"{n_classes:,}; leave it out of --methods, or keep the rows of two classes"
+        )
+    if n_rows > MOST_ROWS:
+        raise DataError(
+            f"{table.source}: l1kr takes at most {MOST_ROWS:,} rows, and there are {n_rows:,}; "
+            "leave it out of --methods, or draw some of the rows"
+        )
+    if n_columns <= MOST_COLUMNS:
+        return []
+    return [f"l1kr looks at {MOST_COLUMNS} columns only, in every fold the first by lp-kta there."]
 
 
 def _selector(name: str, task: str, settings: CVSettings, budgets: list[int]) -> Any:

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from kernelpath.cli.catalogue import BASELINES, METHODS, PLANNED
+from kernelpath.cli.catalogue import BASELINES, METHODS
 from kernelpath.cli.config import read_config
 from kernelpath.errors import not_one_of
 
@@ -127,8 +127,6 @@ def parse_names(text: str | None, option: str, known: Iterable[str]) -> list[str
         same = [name for name in choices if _plain(name) == _plain(given)]
         if not same:
             text = str(not_one_of("each", given, choices))
-            if _plain(given) in PLANNED:
-                text = f"{given} does not exist yet; there are {', '.join(choices)}"
             raise typer.BadParameter(text, param_hint=f"'{option}'")
         names += [name for name in same if name not in names]
     return names

@@ -145,7 +145,8 @@ class L1KRBase(PathSelector):
         """The path of the best budget, by rows left out, and a better branch where there is one."""
         systems: list[RidgeSystem]
         if self.ridge is not None:
-            systems = [RidgeSystem(kernel, self._target, None, float(self.ridge))]
+            ridges = np.atleast_1d(np.asarray(self.ridge, dtype=np.float64)).tolist()
+            systems = [RidgeSystem(kernel, self._target, None, ridge) for ridge in ridges]
         else:
             given = BUDGETS if isinstance(self.norm_budget, str) else self.norm_budget
             budgets = np.atleast_1d(np.asarray(given, dtype=np.float64)).tolist()
@@ -218,13 +219,16 @@ class L1KRBase(PathSelector):
         branch = OTHER if isinstance(trace, Branch) else MAIN
         weights = np.zeros((len(trace.points), table.shape[1]))
         weights[:, self._columns.places] = [point.weights for point in trace.points]
+        held = weights > 0
+        for row, point in zip(held, trace.points):
+            row[self._columns.places[point.active]] = True
         parameters = np.array([point.radius for point in trace.points])
         return FeaturePath(
             method=METHOD,
             parameter_name="sum of weights",
             parameters=parameters,
             weights=sparse.csr_array(weights),
-            supports=sparse.csr_array(weights > 0),
+            supports=sparse.csr_array(held),
             values=[point.loss for point in trace.points],
             kkt=[point.residual for point in trace.points],
             gaps=np.full(len(trace.points), np.nan),
@@ -250,29 +254,39 @@ class L1KRBase(PathSelector):
             raise not_one_of("kernel", self.kernel, KERNELS)
         if self.solver not in SOLVERS:
             raise not_one_of("solver", self.solver, SOLVERS)
-        if self.ridge is not None and not (
-            isinstance(self.norm_budget, str) or self.norm_budget is None
-        ):
-            raise ValueError("give norm_budget or ridge, not both")
         if isinstance(self.norm_budget, str) and self.norm_budget != AUTO:
             raise not_one_of("norm_budget", self.norm_budget, [AUTO], "a number or numbers")
-        positive = {"ridge": self.ridge, "tol": self.tol}
-        if self.norm_budget is not None and not isinstance(self.norm_budget, str):
-            for value in np.atleast_1d(np.asarray(self.norm_budget, dtype=object)).tolist():
-                positive["norm_budget"] = value
-                _check_positive(positive)
-        _check_positive(positive)
-        for name, least in (("degree", 1), ("max_features", 1)):
-            value = getattr(self, name)
-            whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
-            if value is not None and not (whole and value >= least):
-                raise ValueError(f"{name} must be a whole number from {least} on, got {value!r}")
-        if self.solver == "ode" and self.ridge is not None:
-            raise ValueError("solver='ode' needs a norm_budget; use solver='homotopy' with a ridge")
+        own = self.norm_budget is not None and not isinstance(self.norm_budget, str)
+        if self.ridge is not None and own:
+            raise ValueError("give norm_budget or ridge, not both")
+        if self.ridge is None and self.norm_budget is None:
+            raise ValueError("give norm_budget or ridge; norm_budget='auto' tries several")
+        _check_positive("tol", [self.tol])
+        for name, given in (
+            ("norm_budget", self.norm_budget if own else None),
+            ("ridge", self.ridge),
+        ):
+            if given is not None:
+                _check_positive(name, np.atleast_1d(np.asarray(given, dtype=object)).tolist())
+        _check_whole("degree", self.degree)
+        if self.max_features is not None:
+            _check_whole("max_features", self.max_features)
+        if self.solver == "ode" and not (self.ridge is None and self.max_features is None):
+            raise ValueError(
+                "solver='ode' has neither ridge nor max_features; use solver='homotopy' with them"
+            )
 
 
-def _check_positive(values: dict[str, Any]) -> None:
-    for name, value in values.items():
+def _check_positive(name: str, values: list[Any]) -> None:
+    if not values:
+        raise ValueError(f"{name} must be a positive number or several, got none")
+    for value in values:
         number = isinstance(value, numbers.Real) and not isinstance(value, bool)
-        if value is not None and not (number and np.isfinite(value) and value > 0):
+        if not (number and np.isfinite(value) and value > 0):
             raise ValueError(f"{name} must be a positive number, got {value!r}")
+
+
+def _check_whole(name: str, value: Any) -> None:
+    whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+    if not (whole and value >= 1):
+        raise ValueError(f"{name} must be a whole number from 1 on, got {value!r}")

@@ -30,8 +30,9 @@ class L1KRRegressor(RegressorMixin, L1KRBase):
     norm_budget : float, sequence of float, or "auto"
         ``C``, in units of the squared norm of the centred target.  Of several the one with the
         smallest error of rows left out is taken; "auto" stands for six from 0.01 to 4.
-    ridge : float, optional
-        Fix the multiplier of the norm instead of the norm itself.
+    ridge : float or sequence of float, optional
+        Fix the multiplier of the norm, ``lambda``, instead of the norm itself; of several the best,
+        as for ``norm_budget``.
     degree : int
         Of the polynomial.
     max_features : int, optional

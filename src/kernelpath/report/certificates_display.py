@@ -97,10 +97,11 @@ class CertificateDisplay(Picture):
             if np.isfinite(values[np.isfinite(x)]).any():
                 ends.append(self._draw_line(ax, values, color, name))
         self._write_notes(ax, zeros)
-        label_ends(ax, ends)
+        label_ends(ax, ends, x)
         plain_text(ax.set_xlabel(parameter_label(self.parameter_name)))
-        ax.set_ylabel("distance from the optimum")
-        ax.set_title("How optimal the points are", loc="left")
+        bounded = bool(np.isfinite(self.gap).any())  # else other optima are not excluded
+        ax.set_ylabel("distance from the optimum" if bounded else "residual")
+        ax.set_title(f"How {'optimal' if bounded else 'exact'} the points are", loc="left")
         return ax
 
     def _draw_line(self, ax: Any, values: NDArray[np.float64], color: str, name: str) -> End:

@@ -28,11 +28,13 @@ from kernelpath.report.canvas import (
     pyplot,
     screenless,
     table_of,
+    write_note,
     write_sentence,
 )
 from kernelpath.report.entries_display import EntriesDisplay
-from kernelpath.report.junctures import sizes_at_junctures
+from kernelpath.report.junctures import sizes_at_junctures, turns
 from kernelpath.report.layout import apart, log_ticks
+from kernelpath.report.weight_lines import N_NAMED, N_OTHERS, SHARED, weight_lines
 
 WIDE = 50  # from the smallest to the largest parameter: beyond, the axis is logarithmic
 MOST_POWERS = 8  # of ten on it
@@ -69,26 +71,17 @@ class WeightsDisplay(Picture):
     parameter_name: str
 
     @classmethod
-    def from_path(cls, path: FeaturePath, n_named: int = 8, n_others: int = 120) -> WeightsDisplay:
-        """Take the features that enter first, and every so-maniest of the rest."""
-        W = path.weights.tocsc()
-        W.eliminate_zeros()  # a stored zero draws nothing
-        order = path.entry_order()
-        order = order[np.diff(W.indptr)[order] > 0]
-        if W.nnz > 1 and np.ptp(W.data) == 0.0:  # a choice, which weighs nothing
-            order = order[:0]
-        first, rest = order[:n_named], order[n_named:]
-        if len(rest) > n_others:
-            places = np.unique(np.geomspace(1, len(rest), n_others).astype(int) - 1)
-            shown = rest[places]
-        else:
-            shown = rest
+    def from_path(
+        cls, path: FeaturePath, n_named: int = N_NAMED, n_others: int = N_OTHERS
+    ) -> WeightsDisplay:
+        """Take the features that enter first, or weigh most where features come and go."""
+        W, first, shown, n_hidden = weight_lines(path, n_named, n_others)
         return cls(
             parameters=path.parameters,
             named=W[:, first].toarray().T,
             names=[str(path.feature_names[i]) for i in first],
             others=W[:, shown].toarray().T,
-            n_hidden=len(rest) - len(shown),
+            n_hidden=n_hidden,
             parameter_name=path.parameter_name,
         )
 
@@ -116,25 +109,38 @@ class WeightsDisplay(Picture):
         if not self.known:
             return write_sentence(ax, self._sentence)
         ax = dressed(ax)
-        x = self.parameters
+        x, named, others = self.parameters, *map(self._heights, (self.named, self.others))
         marker = "o" if len(x) == 1 else ""  # a line through one point cannot be seen
-        for row in self.others:
+        for row in others:
             line = {"color": GREY, "lw": 0.6, "alpha": 0.45, "zorder": 1, "marker": marker}
             ax.plot(x, np.where(row > 0, row, np.nan), **line)
-        ends = []
-        for i, (row, name) in enumerate(zip(self.named, labels(self.names))):
-            color = PALETTE[i % len(PALETTE)]
-            ax.plot(x, np.where(row > 0, row, np.nan), color=color, lw=1.9, zorder=3, marker=marker)
+        ends, turned = [], turns(x)
+        for i, (row, name) in enumerate(zip(named, labels(self.names))):
+            color, seen = PALETTE[i % len(PALETTE)], np.where(row > 0, row, np.nan)
+            ax.plot(x, seen, color=color, lw=1.9, zorder=3, marker=marker)
+            if len(turned):
+                ring = {"color": color, "mfc": "white", "ms": 4.5, "marker": "o", "ls": "none"}
+                ax.plot(x[turned], seen[turned], zorder=4, **ring)
             lasts = int(np.flatnonzero(row > 0)[-1]) if np.any(row > 0) else -1
             ends.append(End(float(np.nan_to_num(row[-1])), lasts, color, name))
         scale_along(ax, x)
         plain_text(ax.set_xlabel(parameter_label(self.parameter_name)))
-        ax.set_ylabel("feature weight")
-        seen = np.append(self.named.ravel(), self.others.ravel())
-        ax.set_ylim(0, 1.06 * float(np.nanmax(seen)))
-        label_ends(ax, ends)
-        ax.set_title("Weights along the path", loc="left")
+        shared = self.parameter_name == SHARED
+        ax.set_ylabel("share of the sum of weights" if shared else "feature weight")
+        ax.set_ylim(0, 1.06 * float(np.nanmax(np.append(named.ravel(), others.ravel()))))
+        label_ends(ax, ends, x)
+        ax.set_title("Weights along the path", loc="left", pad=22 if len(turned) else None)
+        if len(turned):
+            times = "once" if len(turned) == 1 else f"{len(turned)} times"
+            write_note(ax, f"Rings: here the {label(self.parameter_name)} turns, {times}", fit=fit)
         return ax
+
+    def _heights(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Weights, or their shares of a parameter that is their sum."""
+        if self.parameter_name != SHARED:
+            return weights
+        total = np.where(self.parameters > 0, self.parameters, np.nan)
+        return np.where(weights > 0, weights / total, 0.0)
 
 
 @dataclass(frozen=True)
@@ -205,12 +211,14 @@ class SizeDisplay(Picture):
         told = np.isfinite(self.parameters)
         parameters, n_selected = self.parameters[told], self.n_selected[told]
         x, sizes = parameters, n_selected
-        if 0 < len(self.junctures) <= 5000:
+        turned = len(turns(parameters)) > 0
+        if 0 < len(self.junctures) <= 5000 and not turned:
             x = np.concatenate([x[:1], self.junctures, x[-1:]])
             sizes = np.concatenate([sizes[:1], self.sizes_after, self.sizes_after[-1:]])
         marker = "o" if len(x) == 1 else ""
         ax.step(x, sizes, where="post", color=PALETTE[0], lw=1.9, marker=marker)
-        ax.fill_between(x, sizes, step="post", color=PALETTE[0], alpha=0.12, lw=0)
+        if not turned:  # there would be no inside
+            ax.fill_between(x, sizes, step="post", color=PALETTE[0], alpha=0.12, lw=0)
         scale_along(ax, parameters)
         smallest, largest = int(sizes.min()), max(int(sizes.max()), 1)
         if largest <= 50:
@@ -286,7 +294,10 @@ def parameter_label(name: str) -> str:
 
 
 def scale_along(ax: Any, x: NDArray[np.float64]) -> None:
-    """From the start of the path, on the left, to its end; logarithmic over several decades."""
+    """From the start of the path, on the left, to its end; logarithmic over several decades.
+
+    A parameter that turns grows to the right.
+    """
     x = x[np.isfinite(x)]
     low, high = float(x.min()), float(x.max())
     if low > 0 and high > WIDE * low:
@@ -300,7 +311,8 @@ def scale_along(ax: Any, x: NDArray[np.float64]) -> None:
         ax.xaxis.get_major_locator().set_params(integer=True)
     if low == high:
         low, high = low - 0.5, high + 0.5
-    ax.set_xlim(*((high, low) if x[0] >= x[-1] else (low, high)))
+    falls = x[0] >= x[-1] and len(turns(x)) == 0
+    ax.set_xlim(*((high, low) if falls else (low, high)))
 
 
 class End(NamedTuple):
@@ -312,11 +324,15 @@ class End(NamedTuple):
     name: str
 
 
-def label_ends(ax: Any, ends: list[End]) -> None:
-    """Write names at the right edge, moved apart where they would touch."""
+def label_ends(ax: Any, ends: list[End], x: NDArray[np.float64]) -> None:
+    """Write names at the right edge, moved apart where they would touch.
+
+    They are joined to lines that end there: those of a parameter that has turned may not.
+    """
     if not ends:
         return
     edge = ax.get_xlim()[1]
+    joined = len(turns(x)) == 0 or x[-1] == edge
     ends = sorted(ends)
     # In parts of the height of the axes, whatever their scale is.
     corners = ax.transData.transform([(edge, end.height) for end in ends])
@@ -328,7 +344,7 @@ def label_ends(ax: Any, ends: list[End]) -> None:
             end.name, (edge, end.height), xytext=(1.045, place),
             textcoords="axes fraction", color=end.color, fontsize=9, va="center",
             arrowprops={
-                "arrowstyle": "-", "color": end.color, "lw": 0.7, "alpha": 0.7,
+                "arrowstyle": "-", "color": end.color, "lw": 0.7, "alpha": 0.7 * joined,
                 "relpos": (0.0, 0.5), "shrinkA": 1, "shrinkB": 1,
             },
             annotation_clip=False,

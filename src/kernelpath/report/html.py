@@ -106,6 +106,7 @@ def render_html(
         facts=_facts(summary),
         selects=any(summary["points"]["n_selected"]),
         agreement=_agreement(summary),
+        bounded=any(v is not None for v in summary["points"]["gap"]),
         certified=any(v is not None for name in ("kkt", "gap") for v in summary["points"][name]),
     )
 

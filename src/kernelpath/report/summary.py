@@ -31,6 +31,7 @@ from kernelpath.report.summary_scores import (
     stability_section,
 )
 from kernelpath.report.views import MOST_COMPARED, feature_views, redundancy
+from kernelpath.report.weight_lines import weight_lines
 from kernelpath.report.words import headline, remarks
 from kernelpath.targets import as_vector, infer_task
 
@@ -41,7 +42,6 @@ FORMAT, VERSION = "kernelpath-summary", 1
 MOST_LISTED = 200  # features of a size
 MOST_JUNCTURES = 600
 MOST_TRACKED = 60  # features whose coming and going is shown
-N_NAMED, N_OTHERS = 8, 120  # lines of the weights
 N_VIEWS = 12
 
 
@@ -179,21 +179,11 @@ class _Maker:
         }
 
     def _weights(self) -> dict[str, Any]:
-        path = self._path
-        W = path.weights.tocsc()
-        W.eliminate_zeros()  # a stored zero draws nothing
-        order = path.entry_order()
-        order = order[np.diff(W.indptr)[order] > 0]
-        if W.nnz > 1 and np.ptp(W.data) == 0.0:  # a choice, which weighs nothing
-            order = order[:0]
-        first, rest = order[:N_NAMED], order[N_NAMED:]
-        shown = rest
-        if len(rest) > N_OTHERS:
-            shown = rest[np.unique(np.geomspace(1, len(rest), N_OTHERS).astype(int) - 1)]
+        W, named, others, n_hidden = weight_lines(self._path)
         return {
-            "named": self._lines(W, first, 5),
-            "others": self._lines(W, shown, 4),
-            "n_hidden": len(rest) - len(shown),
+            "named": self._lines(W, named, 5),
+            "others": self._lines(W, others, 4),
+            "n_hidden": n_hidden,
         }
 
     def _lines(self, W: Any, columns: NDArray[np.intp], digits: int) -> list[dict[str, Any]]:
@@ -232,9 +222,10 @@ class _Maker:
         order = self._heaviest()
         if not order:
             return
-        settings = self._out["settings"]
-        kernel = feature_kernel_settings(settings)
+        kernel = feature_kernel_settings(self._out["settings"])
         kernel.pop("gamma", None)  # of all columns, where only some are looked at
+        if self._path.method == "l1kr":  # one kernel of all columns
+            kernel = {"kernel": "auto"}
         views = feature_views(table, y, task, order[:N_VIEWS], kernel=kernel, categories=categories)
         self._out["views"] = [
             {"feature": self._place(view.pop("column")), **_rounded(view)} for view in views

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
+from kernelpath.report.junctures import turns
+
 
 def headline(summary: dict[str, Any]) -> str:
     """One sentence that says the result, and a second if another ranking does better."""
     cv = summary["cv"]
     if cv is None:
-        return _path_words(summary)
+        return " ".join([_path_words(summary), *_turn_words(summary)])
     return " ".join([_score_sentence(cv, summary["n_features"]), *_better_baseline(summary)])
 
 
@@ -25,9 +29,20 @@ def _path_words(summary: dict[str, Any]) -> str:
         return f"The one feature {end}."
     if low == high:
         return f"{high:,} of {total:,} features {'is' if high == 1 else 'are'} selected."
-    ends = [f"{high:,}", f"{low:,}" if low else "none"]
-    first, last = ends if sizes[0] >= sizes[-1] else ends[::-1]
-    return f"The path leads from {first} to {last} of {total:,} features."
+    first, last = (f"{size:,}" if size else "none" for size in (sizes[0], sizes[-1]))
+    if {sizes[0], sizes[-1]} == {low, high}:
+        return f"The path leads from {first} to {last} of {total:,} features."
+    span = f"{low:,} to {high:,}" if low else f"up to {high:,}"
+    return f"The points of the path select {span} of {total:,} features, the last {last}."
+
+
+def _turn_words(summary: dict[str, Any]) -> list[str]:
+    """How often the parameter turns back, if it does."""
+    count = len(turns([np.nan if v is None else v for v in summary["points"]["parameter"]]))
+    if count == 0:
+        return []
+    times = {1: "once", 2: "twice"}.get(count, f"{count:,} times")
+    return [f"On the way the {summary['parameter_name']} turns {times}."]
 
 
 def _score_sentence(cv: dict[str, Any], total: int) -> str:

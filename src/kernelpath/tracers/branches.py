@@ -38,8 +38,8 @@ class Found:
     active: Places
 
 
-def local_optimum(system: RidgeSystem, radius: float, start: Vector) -> Vector:
-    r"""Weights of a given sum with a locally smallest loss, by L-BFGS-B.
+def local_optimum(system: RidgeSystem, radius: float, start: Vector) -> tuple[Vector, float]:
+    r"""Weights of a given sum with a locally smallest loss, and that loss, by L-BFGS-B.
 
     :math:`d = D q^2 / \|q\|^2` keeps sum and sign; the ridge follows from the norm budget.
     """
@@ -60,9 +60,10 @@ def local_optimum(system: RidgeSystem, radius: float, start: Vector) -> Vector:
         return value / system.scale, gradient / system.scale
 
     q = np.sqrt(np.maximum(start, 1e-4 * float(start.max())))
-    options = {"maxiter": MOST_STEPS, "ftol": 1e-12, "gtol": 1e-9}
+    options = {"maxiter": MOST_STEPS, "ftol": 1e-10, "gtol": 1e-7}
     found = optimize.minimize(objective, q, jac=True, method="L-BFGS-B", options=options)
-    return np.asarray(radius * np.square(found.x) / float(found.x @ found.x))
+    weights = np.asarray(radius * np.square(found.x) / float(found.x @ found.x))
+    return weights, float(found.fun) * system.scale
 
 
 def on_the_curve(corrector: Corrector, weights: Vector) -> Found | None:
@@ -137,16 +138,19 @@ def search_branches(
         known = path_loss(corrector, points, radius)
         nearest = min(points, key=lambda one: abs(one.radius - radius))
         for start in _starts(radius, nearest.weights, rng, n_starts):
-            found = _searched(corrector, radius, start)
+            found = _searched(corrector, radius, start, known - 0.5 * WORTH * system.scale)
             gain = -math.inf if found is None else known - found.state.loss
             if found is not None and gain > max(WORTH * system.scale, best[0] if best else 0.0):
                 best = (gain, found, known)
     return None if best is None else _followed(system, *best[1:], **options)
 
 
-def _searched(corrector: Corrector, radius: float, start: Vector) -> Found | None:
+def _searched(corrector: Corrector, radius: float, start: Vector, most: float) -> Found | None:
+    """A stationary point from a start, if its loss is small enough to be looked at exactly."""
+    system = corrector.system
     try:
-        return on_the_curve(corrector, local_optimum(corrector.system, radius, start))
+        weights, loss = local_optimum(system, radius, start)
+        return on_the_curve(corrector, weights) if loss < most or not system.with_budget else None
     except (ValueError, linalg.LinAlgError):  # no ridge is small enough, or large enough
         return None
 
@@ -178,8 +182,7 @@ def path_loss(corrector: Corrector, points: list[L1KRPoint], radius: float) -> f
         share = low / (low - high)
         weights = (1.0 - share) * here.weights + share * there.weights
         log_ridge = (1.0 - share) * math.log(here.ridge) + share * math.log(there.ridge)
-        active = np.flatnonzero(weights > 0.0)
-        state = corrector.settled(weights, active, log_ridge)
+        state = corrector.settled(weights, here.active, log_ridge)
         losses.append(min(here.loss, there.loss) if state is None else state.loss)
     return min(losses)
 

@@ -37,6 +37,8 @@ from kernelpath.weighted.ard import Matrix, Vector
 
 CLOSE = 1e-8  # of the equations at every point
 BLURRED = 1e-7  # of the equations: with larger rounding errors the curve cannot be followed
+WORTHLESS = "more of any weight is worth nothing"
+CROWDED = "the largest number of features"
 CLOSED = "the curve is closed"
 NEARLY = 0.99  # of the way: an event as near to the end of a step is the one there
 ONWARD = 1e-2  # of the way to where an event was expected
@@ -110,6 +112,10 @@ class Homotopy(Corrector):
                 turn = self._turn(here, there)
                 if turn is not None:
                     yield turn
+            if len(there.active) > self._most_features:  # one more enters: up to here
+                self.end = CROWDED
+                yield replace(there, active=here.active, event=None)
+                return
             yield there
             behind, here = (None if there.event else here), there
             n_events += there.event is not None
@@ -117,10 +123,9 @@ class Homotopy(Corrector):
     def _is_over(self, here: Place, n_events: int) -> bool:
         state = here.state
         reasons = {
-            "more of any weight is worth nothing": state.multiplier <= self._least,
+            WORTHLESS: state.multiplier <= self._least,
             "the ridge is next to zero": state.log_ridge <= self._least_ridge,
             "the largest sum of weights": state.radius >= self._largest,
-            "the largest number of features": len(here.active) > self._most_features,
             "the largest number of events": n_events >= self._most_events,
         }
         self.end = next((words for words, true in reasons.items() if true), "")

@@ -26,6 +26,8 @@ class L1KRPoint:
     Attributes
     ----------
     weights : ndarray of shape (n_features,)
+    active : ndarray of int
+        Features with a weight, and one that enters here, whose weight is still zero.
     ridge : float
     a : ndarray of shape (n_rows,)
         Coefficients of the machine.
@@ -39,6 +41,7 @@ class L1KRPoint:
     """
 
     weights: Vector
+    active: Places
     ridge: float
     a: Vector
     radius: float
@@ -106,6 +109,7 @@ def light(
     """A point of the path without its matrices."""
     return L1KRPoint(
         weights=state.weights,
+        active=active,
         ridge=state.ridge,
         a=state.a,
         radius=state.radius,

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import integrate
 
+from kernelpath.tracers.homotopy import WORTHLESS
 from kernelpath.tracers.ridge_system import Places, RidgeState, RidgeSystem
 from kernelpath.weighted.ard import Matrix, Vector
 
@@ -82,16 +83,17 @@ class ODECurve:
             found = None
             for found in self._piece(z, active, direction):
                 yield found
-                if self._is_over(found.state):
+                if self._is_over(found):
                     return
             if found is None or found.event is None:
                 self.end = self.end or "steps became too short"
                 return
             z, active, direction = self._behind(found, active)
 
-    def _is_over(self, state: RidgeState) -> bool:
-        if state.multiplier <= self._least:
-            self.end = "more of any weight is worth nothing"
+    def _is_over(self, found: ODEPoint) -> bool:
+        state = found.state
+        if state.ridge * float(state.slopes[found.active[0]]) <= self._least:
+            self.end = WORTHLESS
         elif state.ridge <= self._least_ridge:
             self.end = "the ridge is next to zero"
         return bool(self.end)
@@ -100,12 +102,10 @@ class ODECurve:
 
     def _piece(self, z: Vector, active: Places, direction: Vector) -> Iterator[ODEPoint]:
         """Points up to the next event, which is the last one."""
-        last = direction
+        forward = math.copysign(1.0, float(self._null_vector(z, active) @ direction))
 
         def velocity(_: float, z: Vector) -> Vector:
-            nonlocal last
-            v = self._null_vector(z, active)
-            return v if float(v @ last) > 0.0 else -v
+            return forward * self._null_vector(z, active)
 
         solver = integrate.ode(velocity).set_integrator(
             "vode",
@@ -120,7 +120,9 @@ class ODECurve:
             now = solver.integrate(FAR, step=True)
             if not np.isfinite(now).all() or now[-1] <= 0.0:
                 return
-            last = self._oriented(now, active, last)
+            if self._slope(now, active) <= 0.0:  # beyond the end of the curve
+                self.end = WORTHLESS
+                return
             fresh = self._event_values(now, active)
             crossed = self._crossed(values, fresh, active)
             if crossed is not None:
@@ -134,10 +136,6 @@ class ODECurve:
             yield ODEPoint(self._state(now, active), active)
             before, values = now, fresh
 
-    def _oriented(self, z: Vector, active: Places, last: Vector) -> Vector:
-        v = self._null_vector(z, active)
-        return v if float(v @ last) > 0.0 else -v
-
     def _split(self, z: Vector, active: Places) -> tuple[Vector, Vector, float]:
         n = self.system.kernel.n_rows
         weights = np.zeros(self.system.kernel.n_kernels)
@@ -149,8 +147,15 @@ class ODECurve:
         return self.system.look(weights, math.log(ridge))
 
     def _null_vector(self, z: Vector, active: Places) -> Vector:
+        """The direction of the curve.
+
+        Its sign is such that the determinant of the derivatives with the vector as a last row does
+        not change its own: that of ``R`` times that of ``Q``, a product of as many reflections as
+        there are rows.  So the curve cannot be followed backwards.
+        """
         J = self._derivatives(z, active, active)
-        return np.linalg.qr(J.T, mode="complete")[0][:, -1]
+        Q, R = np.linalg.qr(J.T, mode="complete")
+        return np.asarray(Q[:, -1] * np.prod(np.sign(np.diag(R))))
 
     def _derivatives(self, z: Vector, active: Places, rows: Places) -> Matrix:
         """Derivatives of all equations; ``rows`` are the features whose slopes are to be equal."""
@@ -180,6 +185,11 @@ class ODECurve:
         return np.concatenate([machine, [a @ Ka - self.system.budget], slopes[1:] - slopes[0]])
 
     # -- events ------------------------------------------------------------------------------------
+
+    def _slope(self, z: Vector, active: Places) -> float:
+        """Of the active features."""
+        a, weights, _ = self._split(z, active)
+        return float(self.system.kernel.at(weights).slopes(a)[active[0]])
 
     def _event_values(self, z: Vector, active: Places) -> Vector:
         """Slacks of the features without a weight, and the weights of the others."""

@@ -27,7 +27,7 @@ from kernelpath.weighted.ard import ARDKernel, ARDPoint, Matrix, Vector
 
 Places = NDArray[np.intp]
 
-NEWTON_STEPS, NEWTON_TOL, FARTHEST = 8, 1e-11, 3.0
+NEWTON_STEPS, NEWTON_TOL, FARTHEST = 8, 1e-9, 3.0
 
 FLAT = 1e-5  # of the squared norm of the target: a smaller multiplier is no unit of slopes
 

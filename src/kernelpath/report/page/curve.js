@@ -175,7 +175,10 @@ function drawCounts(width) {
   const root = picture(width, height, "Number of features along the path", S.headline);
   const { x, y } = countCurve(root, box, Math.max(1, S.sizes[0].n_features));
   const n = S.points.n_selected;
-  const places = S.sizes.map((size) => (x.parametric && known(size.parameter) ? x.place(size.parameter) : x.at(Math.max(0, n.indexOf(size.n_features)))));
+  // A size that is visited several times is listed at one of its points.
+  const point = (size) => n.findIndex((k, i) => k === size.n_features && S.points.parameter[i] === size.parameter);
+  const visit = (size) => { const at = point(size); return at < 0 ? Math.max(0, n.indexOf(size.n_features)) : at; };
+  const places = S.sizes.map((size) => (x.parametric && known(size.parameter) ? x.place(size.parameter) : x.at(visit(size))));
   follow(root, box, places, (i) => y.place(S.sizes[i].n_features), (px, py) => {
     let best = 0, least = Infinity;
     places.forEach((place, i) => {

@@ -6,13 +6,16 @@ function drawWeights(width) {
   const box = { left: 52, right: width - margin, top: 34, bottom: height - 50 };
   const { named, others } = S.weights;
   const x = alongPath(box.left + 4, box.right);
-  const top = extent([...[...named, ...others].flatMap((one) => one.weights), 0])[1] || 1;
+  const parts = S.parameter_name === "sum of weights"; // weights grow with their sum in any case
+  const size = (v, i) => (parts && known(v) ? v / S.points.parameter[i] : v);
+  const top = extent([...[...named, ...others].flatMap((one) => one.weights.map(size)), 0])[1] || 1;
   const y = linear(0, top * 1.04, box.bottom, box.top, 6);
   const list = named.map((one) => nameOf(one.feature, 40)).join(", ");
   const root = picture(width, height, "Weights along the path", `Named lines: ${list}.`);
-  axes(root, box, x, y, x.label, "weight");
+  axes(root, box, x, y, x.label, parts ? "share of the sum of weights" : "weight");
   const xs = S.points.parameter.map((_, i) => x.at(i));
-  const positive = (row) => row.map((v) => (known(v) && v > 0 ? y.place(v) : null));
+  const positive = (row) => row.map((v, i) => (known(v) && v > 0 ? y.place(size(v, i)) : null));
+  markTurns(root, box, xs);
   const grey = others.map((one) => ({ feature: one.feature, ys: positive(one.weights), weights: one.weights }));
   for (const one of grey) trace(root, xs, one.ys, "line other");
   const groups = [], found = [];
@@ -51,6 +54,18 @@ function drawWeights(width) {
   return root;
 }
 
+// Where the parameter turns, the picture goes on: a line says so.
+function markTurns(root, box, xs) {
+  const found = turns();
+  found.forEach((i, k) => {
+    root.append(svg("path", { class: "dash", d: `M${fixed(xs[i])} ${box.top}V${box.bottom}` }));
+    const room = (found[k + 1] === undefined ? box.right : xs[found[k + 1]]) - xs[i];
+    const falls = S.points.parameter[i] > S.points.parameter[i + 1];
+    const text = `${parameterLabel()} ${falls ? "falls" : "grows"}`;
+    if (room > 30) label(root, xs[i] + 4, box.top + 10, fit(text, room - 8, 12), { class: "axis small" });
+  });
+}
+
 function drawStability(width) {
   const height = tall(narrow(width) ? 250 : 280);
   const box = { left: 52, right: width - 20, top: 34, bottom: height - 50 };
@@ -86,7 +101,7 @@ function drawCertificates(width) {
   const y = powers(Math.max(range[0], 1e-18) / (zero ? 10 : 1), Math.max(range[1], 1e-17), box.bottom, box.top, 26, zero);
   const worst = (values) => { const found = extent(values); return found ? short(found[1]) : "unknown"; };
   const root = picture(width, height, "KKT residual and gap along the path", `Largest KKT residual ${worst(kkt)}; largest gap ${worst(gap)}.`);
-  axes(root, box, x, y, x.label, "distance from the optimum");
+  axes(root, box, x, y, x.label, gap.some(known) ? "distance from the optimum" : "residual");
   const xs = kkt.map((_, i) => x.at(i));
   const found = [];
   [["KKT", kkt, "c0"], ["gap", gap, "c1"]].forEach(([name, values, color]) => {

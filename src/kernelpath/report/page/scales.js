@@ -114,6 +114,18 @@ function alongPath(start, end) {
   return { ...scale, at: (i) => scale.place(i + 1), label: "point of the path", parametric: false };
 }
 
+// Points at which a parameter that has grown falls, or the other way round.
+function turns() {
+  const found = [];
+  let way = 0;
+  S.points.parameter.forEach((v, i, all) => {
+    const step = i > 0 && known(v) && known(all[i - 1]) ? Math.sign(v - all[i - 1]) : 0;
+    if (step !== 0 && way !== 0 && step !== way) found.push(i - 1);
+    if (step !== 0) way = step;
+  });
+  return found;
+}
+
 function nearest(places, x) {
   let best = 0;
   places.forEach((place, i) => { if (Math.abs(place - x) < Math.abs(places[best] - x)) best = i; });
