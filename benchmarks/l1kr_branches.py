@@ -76,7 +76,7 @@ def against_local_searches(report: Report) -> None:
         X, y = friedman(200, 10, noisy, seed)
         system, rng = RidgeSystem(ARDGaussian(X), y, C), np.random.default_rng(seed)
         trace = trace_l1kr(system)
-        branch = search_branches(system, trace)
+        branch = search_branches([(system, trace)])
         curves = [trace.points] + ([] if branch is None else [branch.points])
         n_branches += branch is not None
         largest = max(point.radius for point in trace.points)
@@ -105,7 +105,7 @@ def better_branches(report: Report) -> None:
         system = RidgeSystem(ARDGaussian(X), y, 0.3)
         trace = trace_l1kr(system)
         start = time.process_time()
-        branch = search_branches(system, trace)
+        branch = search_branches([(system, trace)])
         spent = time.process_time() - start
         met &= branch is not None
         if branch is None:
@@ -127,32 +127,43 @@ def better_branches(report: Report) -> None:
 
 
 def three_together(report: Report) -> None:
-    held, heaviest, sizes = 0, 0, []
-    per_feature = {"lp-KTA": 0, "GMKL, sum of kernels": 0}
-    for seed in range(XOR_DRAWS):
-        data = kp.datasets.make_xor(300, 50, order=3, random_state=seed)
-        true = set(np.asarray(data.relevant).tolist())
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            model = kp.L1KRClassifier().fit(data.X, data.y)
-        held += true <= set(np.flatnonzero(model.support_).tolist())
-        heaviest += true == set(np.argsort(-model.weights_)[:3].tolist())
-        sizes.append(int(model.support_.sum()))
-        orders = {
-            "lp-KTA": kp.LpKTASelector().fit(data.X, data.y).path_.entry_order(),
-            "GMKL, sum of kernels": kp.GMKLClassifier()
-            .fit(data.X, data.y)
-            .weights_.argsort()[::-1],
-        }
-        for name, order in orders.items():
-            per_feature[name] += true == set(np.asarray(order)[:3].tolist())
-    report.add(
-        "XOR of three among 50 columns, 300 rows: draws whose selected features contain the three",
-        f"{held} of {XOR_DRAWS} ({np.mean(sizes):.0f} features on average; the three heaviest are "
-        f"the right ones in {heaviest})", f">= 9 of {XOR_DRAWS}", held >= 9,
-    )  # fmt: skip
-    said = ", ".join(f"{name} {count}" for name, count in per_feature.items())
-    report.note(f"The same draws, the three first features are the right ones: {said}.")
+    """Parity of three features: of values of -1 and 1, and of signs of normal ones."""
+    for kind in ("of -1 and 1", "of signs of normal numbers"):
+        found = [parity(kind, seed) for seed in range(XOR_DRAWS)]
+        held, heaviest, sizes, kta, gmkl, others = zip(*found)
+        report.add(
+            f"XOR of three {kind} among 50 columns, 300 rows: draws whose selected features "
+            "contain the three",
+            f"{sum(held)} of {XOR_DRAWS} ({np.mean(sizes):.0f} features on average; the three "
+            f"heaviest are the right ones in {sum(heaviest)}, from another branch in "
+            f"{sum(others)})",
+            f">= 9 of {XOR_DRAWS}", sum(held) >= 9,
+        )  # fmt: skip
+        report.note(
+            f"XOR of three {kind}: the first three features are the right ones in {sum(kta)} of "
+            f"{XOR_DRAWS} draws by lp-KTA, in {sum(gmkl)} by GMKL with a sum of kernels."
+        )
+
+
+def parity(kind: str, seed: int) -> tuple[bool, bool, int, bool, bool, bool]:
+    """Whether L1KR selects the three, as the heaviest, how many; two others; and the branch."""
+    data = kp.datasets.make_xor(300, 50, order=3, random_state=seed)
+    X, true = data.X, set(np.asarray(data.relevant).tolist())
+    if kind == "of -1 and 1":
+        X = np.sign(X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = kp.L1KRClassifier().fit(X, data.y)
+    kta = kp.LpKTASelector().fit(X, data.y).path_.entry_order()[:3]
+    gmkl = kp.GMKLClassifier().fit(X, data.y).feature_importances_.argsort()[::-1][:3]
+    return (
+        true <= set(np.flatnonzero(model.support_).tolist()),
+        true == set(np.argsort(-model.weights_)[:3].tolist()),
+        int(model.support_.sum()),
+        true == set(kta.tolist()),
+        true == set(gmkl.tolist()),
+        model.branch_ != "from zero weights",
+    )
 
 
 def fixed_ridges(report: Report) -> None:

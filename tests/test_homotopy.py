@@ -204,13 +204,13 @@ def test_a_local_search_finds_the_path():
     assert found is not None
     assert found.state.radius == pytest.approx(radius)
     assert found.state.loss == pytest.approx(known, rel=1e-6)
-    assert search_branches(system, trace, n_radii=3, n_starts=1) is None
+    assert search_branches([(system, trace)]) is None
 
 
 def test_a_branch_that_is_better_and_closed():
     """A circle of stationary points beside the path, with a smaller loss on part of it."""
     system = system_of(n=50, d=6, budget=0.3)
-    branch = search_branches(system, trace_l1kr(system), n_radii=6, n_starts=2)
+    branch = search_branches([(system, trace_l1kr(system))])
     assert branch is not None
     assert branch.loss < branch.path_loss - 1e-3 * system.scale
     assert branch.ends == (CLOSED, CLOSED)

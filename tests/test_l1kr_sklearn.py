@@ -18,14 +18,18 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import kernelpath as kp
+from kernelpath.estimators import _l1kr
 from kernelpath.tracers import l1kr_path
 
 X, Y = make_friedman1(100, 7, noise=0.5, random_state=0)
 QUICK = {"norm_budget": 0.1, "search_branches": False}
+FIXED = {"kernel": "polynomial", "norm_budget": None, "search_branches": False}
 XOR = kp.datasets.make_xor(200, 8, order=2, random_state=0)
 
 
-@parametrize_with_checks([kp.L1KRRegressor(**QUICK), kp.L1KRClassifier("polynomial", **QUICK)])
+@parametrize_with_checks(
+    [kp.L1KRRegressor(max_features=3, **QUICK), kp.L1KRClassifier(ridge=1.0, **FIXED)]
+)
 def test_checks_of_scikit_learn(estimator, check):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # their tables are of a kind that deserves warnings
@@ -64,6 +68,25 @@ def test_huge_and_tiny_units():
     np.testing.assert_allclose(scaled.weights_, plain.weights_, rtol=1e-6, atol=1e-9)
     predicted = scaled.predict(X * [1e150, 1e-150, 1, 1, 1, 1e9, 1])
     np.testing.assert_allclose(predicted * 1e160, plain.predict(X), rtol=1e-6)
+
+
+@pytest.mark.parametrize("noise", [1e-6, 1e-4, 1e-3, 1e-2])
+def test_columns_that_are_nearly_the_same(noise):
+    rng = np.random.default_rng(1)
+    Z = rng.normal(size=(60, 4))
+    Z = np.column_stack([Z, -3.0 * Z[:, 0] + noise * rng.normal(size=60)])
+    target = Z[:, 0] * Z[:, 1] + 0.3 * rng.normal(size=60)
+    model = kp.L1KRRegressor(norm_budget=3.0, search_branches=False).fit(Z, target)
+    assert [tie.tolist() for tie in model.ties_] == ([[0, 4]] if noise <= 1e-4 else [])
+    assert model.path_.kkt.max() <= 1e-7
+    assert model.path_.weights.min() >= 0.0
+
+
+def test_text_in_new_rows():
+    frame = pd.DataFrame(X, columns=list("abcdefg"))
+    model = kp.L1KRRegressor(**QUICK).fit(frame, Y)
+    with pytest.raises(kp.DataError, match="'a' holds text"):
+        model.predict(frame.assign(a="x"))
 
 
 # -- other tools ----------------------------------------------------------------------------------
@@ -134,7 +157,22 @@ def test_an_interrupt_keeps_what_was_found(monkeypatch):
     assert np.isfinite(model.predict(X)).all()
 
 
-@pytest.mark.parametrize("position", [1000, -1000, 1.5, "last"])
+def test_an_interrupt_of_the_search_keeps_the_path(monkeypatch):
+    def interrupted(*args, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(_l1kr, "search_branches", interrupted)
+    with pytest.warns(ConvergenceWarning, match="search for other branches was interrupted"):
+        model = kp.L1KRRegressor(norm_budget=0.1).fit(X, Y)
+    assert model.branch_ == "from zero weights"
+
+
+def test_a_budget_that_is_no_start_does_not_spoil_the_others():
+    model = kp.L1KRRegressor(norm_budget=[0.1, 1e100], search_branches=False).fit(X, Y)
+    assert model.norm_budget_ == pytest.approx(0.1)
+
+
+@pytest.mark.parametrize("position", [1000, -1, 1.5, True, "last"])
 def test_points_that_are_not_there(position):
     model = kp.L1KRRegressor(**QUICK).fit(X, Y)
     with pytest.raises(ValueError, match="position must be a whole number"):

@@ -90,7 +90,8 @@ def run_l1kr(split: Split, kernel: str) -> tuple[NDArray, dict[str, Any]]:
     """Predictions of L1KR at its own choice of norm budget and point, and how its path went."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        model = kp.L1KRRegressor(kernel, degree=DEGREE).fit(split.X, split.y)
+        model = kp.L1KRRegressor(kernel, degree=DEGREE, search_branches=False)
+        model.fit(split.X, split.y)
     kinds = model.path_.events.kinds
     turn = type(model.path_.events).KINDS.index("turn")
     return model.predict(split.X_test), {

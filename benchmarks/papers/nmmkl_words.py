@@ -226,11 +226,8 @@ def rounding(results: Results) -> str:
     }
     sentences = [
         "**Roundings.** All features that the relaxation leaves open have the same quadratic form, "
-        "so that the published rule follows the errors of the solver. Those of an interior point "
-        "method grow with the weight (on the central path `p (lambda + gamma - form)` and "
-        "`gamma (1 - p)` are the same for all features): "
-        f"with one, the published rule is very nearly that of {NAMES[WEIGHTS]}. The paper does "
-        "not name its solver."
+        "so that the published rule follows the errors of the solver. The paper does not name its "
+        "solver."
     ]
     for one, other in ((WEIGHTS, PUBLISHED), (SWAP, WEIGHTS)):
         found = verdicts(lines, one, other)

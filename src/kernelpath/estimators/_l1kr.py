@@ -21,8 +21,9 @@ from kernelpath.path import EventTable, FeaturePath
 from kernelpath.progress import begin, progress_bar
 from kernelpath.targets import as_vector
 from kernelpath.tracers.branches import Branch, search_branches
+from kernelpath.tracers.homotopy import BLURRED_END, SPENT, STUCK
 from kernelpath.tracers.l1kr_path import INTERRUPTED, SOLVERS, L1KRTrace, trace_l1kr
-from kernelpath.tracers.ridge_system import RidgeSystem
+from kernelpath.tracers.ridge_system import LEAST_RIDGE, NoRidge, RidgeSystem
 from kernelpath.weighted.ard import ARDGaussian, ARDKernel, ARDNormalizedPolynomial
 
 METHOD = "l1kr"
@@ -77,13 +78,10 @@ class L1KRBase(PathSelector):
         """
         self._check_settings()
         table, y = self._check_table(X, y)
-        check_finite(table)
+        self._check_columns(table)
         y = as_vector(y)
         if len(y) != table.shape[0]:
             raise DataError(f"X has {table.shape[0]} rows, but y has {len(y)} values.")
-        if table.categorical.any():
-            text = np.flatnonzero(table.categorical)
-            raise DataError(f"{table.sentence(text, 'holds', 'hold')} text; encode it as numbers.")
         check_size(*table.shape)
         numbers_ = self._numbers(y)
         size = float(np.abs(numbers_).max())  # huge and tiny numbers have squares, too
@@ -93,10 +91,16 @@ class L1KRBase(PathSelector):
         self.ties_ = self._columns.ties
         kernel = self._kernel(Z)
         with progress_bar():
-            traces, budget = self._traces(kernel)
+            traces, system = self._traces(kernel)
         self._warn(traces[0])
-        self._keep(traces, budget, kernel, table, y)
+        self._keep(traces, system, kernel, table, y)
         return self
+
+    def _check_columns(self, table: ColumnTable) -> None:
+        check_finite(table)
+        if table.categorical.any():
+            text = np.flatnonzero(table.categorical)
+            raise DataError(f"{table.sentence(text, 'holds', 'hold')} text; encode it as numbers.")
 
     def _numbers(self, y: NDArray) -> NDArray[np.float64]:
         """The target as numbers; remembers what they stand for."""
@@ -108,9 +112,8 @@ class L1KRBase(PathSelector):
         points = self._trace.points
         if position is None:
             position = self.position_
-        elif not isinstance(position, numbers.Integral) or not -len(points) <= position < len(
-            points
-        ):
+        whole = isinstance(position, numbers.Integral) and not isinstance(position, bool)
+        if not whole or not 0 <= position < len(points):
             raise ValueError(
                 f"position must be a whole number from 0 to {len(points) - 1}, got {position!r}"
             )
@@ -128,7 +131,7 @@ class L1KRBase(PathSelector):
         if is_frame(X):
             validate_data(self, X, skip_check_array=True, reset=False)
             table = as_column_table(as_pandas(X))
-            check_finite(table)
+            self._check_columns(table)
             return self._columns.transform(table.values)
         sparse_kinds = ("csr", "csc")
         values = validate_data(self, X, accept_sparse=sparse_kinds, dtype="numeric", reset=False)
@@ -141,48 +144,77 @@ class L1KRBase(PathSelector):
             return ARDGaussian(Z)
         return ARDNormalizedPolynomial(Z, int(self.degree))
 
-    def _traces(self, kernel: ARDKernel) -> tuple[list[L1KRTrace], float | None]:
+    def _traces(self, kernel: ARDKernel) -> tuple[list[L1KRTrace], RidgeSystem]:
         """The path of the best budget, by rows left out, and a better branch where there is one."""
         systems: list[RidgeSystem]
         if self.ridge is not None:
             ridges = np.atleast_1d(np.asarray(self.ridge, dtype=np.float64)).tolist()
+            least = LEAST_RIDGE * kernel.n_rows
+            if not all(least <= ridge <= 1e12 for ridge in ridges):
+                raise ValueError(
+                    f"ridge must be from {least:.1e} to 1e12 for {kernel.n_rows} rows, got "
+                    f"{self.ridge!r}: with less, rounding errors hide the path"
+                )
             systems = [RidgeSystem(kernel, self._target, None, ridge) for ridge in ridges]
         else:
             given = BUDGETS if isinstance(self.norm_budget, str) else self.norm_budget
             budgets = np.atleast_1d(np.asarray(given, dtype=np.float64)).tolist()
             systems = [RidgeSystem(kernel, self._target, budget) for budget in budgets]
-        update, found = begin(SEARCHES[0]), []
+        update, found = begin(SEARCHES[0]), list[tuple[RidgeSystem, L1KRTrace]]()
         for number, system in enumerate(systems):
             update(number, len(systems))
-            found.append((self._traced(system), system))
-            if found[-1][0].end == INTERRUPTED:
+            trace = self._traced(system)
+            found += [] if trace is None else [(system, trace)]
+            if trace is not None and trace.end == INTERRUPTED:
                 break
-        trace, system = min(found, key=lambda one: one[0].points[one[0].best].leave_one_out)
-        traces = [trace]
-        if self.search_branches and found[-1][0].end != INTERRUPTED:
-            branch = search_branches(
-                system, trace, random_state=self.random_state, tell=begin(SEARCHES[1]),
-                **self._options(),
-            )  # fmt: skip
+        if not found:
+            raise DataError(
+                f"norm_budget={self.norm_budget!r} is more than any machine can have; the default "
+                "tries numbers up to 4."
+            )
+        best = min(found, key=lambda one: one[1].points[one[1].best].leave_one_out)
+        traces = [best[1]]
+        wanted = self.search_branches and self.max_features is None
+        if wanted and found[-1][1].end != INTERRUPTED:
+            # Where a path ends with all rows fitted, a smaller loss means little.
+            runs = [one for one in found if one is best or one[1].end != SPENT]
+            branch = self._branch(runs)
             traces += [] if branch is None else [branch]
-        budget = None if system.budget is None else system.budget / system.scale
-        return traces, budget
+        return traces, best[0]
+
+    def _branch(self, runs: list[tuple[RidgeSystem, L1KRTrace]]) -> Branch | None:
+        tell, seed = begin(SEARCHES[1]), int(self.random_state)
+        try:
+            return search_branches(runs, random_state=seed, tell=tell, **self._options())
+        except KeyboardInterrupt:
+            warnings.warn(
+                "The search for other branches was interrupted; the path is kept.",
+                ConvergenceWarning,
+                stacklevel=5,
+            )
+            return None
 
     def _options(self) -> dict[str, Any]:
         return {"least_multiplier": self.tol, "most_features": self.max_features}
 
-    def _traced(self, system: RidgeSystem) -> L1KRTrace:
+    def _traced(self, system: RidgeSystem) -> L1KRTrace | None:
+        """A path; None where the norm budget is too large to begin with."""
         options = self._options()
         if self.solver == "ode":
             del options["most_features"]
-        return trace_l1kr(system, solver=self.solver, **options)
+        try:
+            return trace_l1kr(system, solver=self.solver, **options)
+        except NoRidge:
+            return None
 
     def _warn(self, trace: L1KRTrace) -> None:
         if not trace.ended_early:
             return
         words = {
-            "the ridge is next to zero": "the norm budget is more than any machine needs, as rows "
-            "with the same features have other targets. Lower norm_budget"
+            SPENT: "the ridge fell to zero before all rows were fitted, as where rows with the "
+            "same features have other targets. Lower norm_budget",
+            STUCK: "steps became too short. Another norm_budget may lead farther",
+            BLURRED_END: "rounding errors blur it, as where features are nearly the same",
         }
         warnings.warn(
             f"The path ended early, after {len(trace.points)} points: "
@@ -194,7 +226,7 @@ class L1KRBase(PathSelector):
     def _keep(
         self,
         traces: list[L1KRTrace],
-        budget: float | None,
+        system: RidgeSystem,
         kernel: ARDKernel,
         table: ColumnTable,
         y: NDArray,
@@ -204,9 +236,13 @@ class L1KRBase(PathSelector):
         self._trace, self._bound = best, kernel
         self.branch_ = OTHER if isinstance(best, Branch) else MAIN
         errors = [one.leave_one_out for one in best.points]
-        self.leave_one_out_ = np.array(errors) * self._unit**2
+        with np.errstate(over="ignore", under="ignore"):
+            self.leave_one_out_ = np.array(errors) * self._unit * self._unit
         self.position_, self.end_ = best.best, best.end
-        self.norm_budget_, self.n_iter_ = budget, max(best.n_jacobians, 1)
+        if isinstance(best, Branch):
+            system = best.system
+        self.norm_budget_ = None if system.budget is None else system.budget / system.scale
+        self.n_iter_ = max(best.n_jacobians, 1)
         self.paths_ = [self._path(one, table, y) for one in traces]
         self.path_ = self.paths_[traces.index(best)]
         point = best.points[self.position_]
@@ -268,6 +304,9 @@ class L1KRBase(PathSelector):
         ):
             if given is not None:
                 _check_positive(name, np.atleast_1d(np.asarray(given, dtype=object)).tolist())
+        if not isinstance(self.search_branches, bool | np.bool_):
+            raise ValueError(f"search_branches must be True or False, got {self.search_branches!r}")
+        _check_whole("random_state", self.random_state, 0)
         _check_whole("degree", self.degree)
         if self.max_features is not None:
             _check_whole("max_features", self.max_features)
@@ -286,7 +325,7 @@ def _check_positive(name: str, values: list[Any]) -> None:
             raise ValueError(f"{name} must be a positive number, got {value!r}")
 
 
-def _check_whole(name: str, value: Any) -> None:
+def _check_whole(name: str, value: Any, least: int = 1) -> None:
     whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
-    if not (whole and value >= 1):
-        raise ValueError(f"{name} must be a whole number from 1 on, got {value!r}")
+    if not (whole and value >= least):
+        raise ValueError(f"{name} must be a whole number from {least} on, got {value!r}")

@@ -16,7 +16,8 @@ from kernelpath.inputs import ColumnTable
 LEAST_ROWS = 5
 MOST_BYTES = 4 * 2**30
 MATRICES = 12  # of rows by rows, that a step holds at once
-DIGITS = 9  # of standardised columns: those that agree to so many are the same
+SAME = 2e-4  # root mean square difference of standardised columns that count as the same
+WINDOW = 6.0  # standard deviations of products with a random vector
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +31,7 @@ class Columns:
     size, center, scale : ndarray
         ``(x / size - center) / scale`` has mean 0 and variance 1, for huge and tiny ``x``, too.
     ties : list of ndarray
-        Columns that are the same but for scale and shift; the first one is kept.
+        Columns that are nearly the same but for scale and shift; the first one is kept.
     """
 
     places: NDArray[np.intp]
@@ -64,13 +65,24 @@ class Columns:
 def _first_of_copies(
     Z: NDArray[np.float64], columns: NDArray[np.intp]
 ) -> tuple[NDArray[np.intp], list[NDArray[np.intp]]]:
-    """Positions of the first of equal columns, up to sign, and the sets of equal ones."""
-    sign = np.sign(Z[np.argmax(np.abs(Z) > 0.1**DIGITS, axis=0), np.arange(Z.shape[1])])
-    keys = np.round(Z * sign, DIGITS)
-    _, first, which = np.unique(keys, axis=1, return_index=True, return_inverse=True)
-    which = np.asarray(which).ravel()
-    ties = [np.sort(columns[which == k]) for k in np.flatnonzero(np.bincount(which) > 1)]
-    return np.sort(first), ties
+    """Positions of the first of columns that are nearly equal, up to sign, and sets of such ones.
+
+    Columns that are nearly equal have nearly the same product with a random vector.
+    """
+    n, d = Z.shape
+    products = np.random.default_rng(0).normal(size=n) @ Z / np.sqrt(n)
+    order = np.argsort(np.abs(products), kind="stable")
+    leader = np.arange(d)
+    for place, k in enumerate(order.tolist()):
+        for other in order[place + 1 :].tolist():
+            if abs(products[other]) - abs(products[k]) > WINDOW * SAME:
+                break
+            sign = np.sign(products[k] * products[other])
+            if float(np.square(Z[:, k] - sign * Z[:, other]).mean()) <= SAME**2:
+                leader[leader == leader[other]] = leader[k]
+    groups = [np.flatnonzero(leader == one) for one in np.unique(leader)]
+    ties = [columns[group] for group in groups if len(group) > 1]
+    return np.sort([int(group[0]) for group in groups]), ties
 
 
 def as_dense(values: Any) -> NDArray[np.float64]:

@@ -38,9 +38,9 @@ class L1KRRegressor(RegressorMixin, L1KRBase):
     max_features : int, optional
         The path ends where more features than that have a weight.
     search_branches : bool
-        Look for stationary points that the path misses, by a few local searches at the budget that
-        was chosen; if one is better than the path, follow its branch in both directions, too, and
-        keep the curve whose rows left out have the smaller error.
+        Look for stationary points that the paths miss, by local searches from several starts; if
+        one is better than its path, follow its branch in both directions, too, and keep the curve
+        whose rows left out have the smaller error.  Not done with ``max_features``.
     solver : {"homotopy", "ode"}
         Arc length with a corrector, or the published differential equation, which is slower and
         has neither ``max_features`` nor ``ridge``.
@@ -73,7 +73,7 @@ class L1KRRegressor(RegressorMixin, L1KRBase):
     end_ : str
         Why the path ended.
     ties_ : list of ndarray
-        Columns that are the same but for scale and shift: the first one stands for all of them.
+        Columns that are nearly the same but for scale and shift: the first one stands for all.
     n_iter_ : int
         Derivatives computed.
     n_features_in_, feature_names_in_

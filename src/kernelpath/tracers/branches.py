@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,12 +20,17 @@ from scipy import linalg, optimize
 from kernelpath.tracers.corrector import Corrector
 from kernelpath.tracers.homotopy import CLOSED, Homotopy
 from kernelpath.tracers.l1kr_path import L1KRPoint, L1KRTrace, light
-from kernelpath.tracers.ridge_system import Places, RidgeState, RidgeSystem
+from kernelpath.tracers.ridge_system import NoRidge, Places, RidgeState, RidgeSystem
 from kernelpath.weighted.ard import Vector
 
 LEAST_SHARE = 1e-6  # of the sum of the weights: a smaller one is zero
-MOST_STEPS = 300
-SMALLEST, LARGEST = 0.05, 0.8  # of the largest sum of weights: where to look
+RADII = 0.05 * 3.0 ** np.arange(5)  # of the largest sum of weights: where to look
+FEATURES_A_START = 5  # so many features, one more random start
+FEWEST, MOST = 2, 10  # random starts
+SHAPES = (1.0, 0.3)  # of the gamma distribution of random weights, in turn: even, and uneven
+ROUGH = {"maxiter": 40, "ftol": 1e-5, "gtol": 1e-5}
+FINE = {"maxiter": 300, "ftol": 1e-10, "gtol": 1e-7}
+REFINED, NEARLY = 2, 1.05  # of the rough searches: the best, if their loss is nearly that known
 WORTH = 1e-5  # of the squared norm of the target: a gain that is more than rounding
 ACTIVE_SETS = 5
 
@@ -38,10 +43,13 @@ class Found:
     active: Places
 
 
-def local_optimum(system: RidgeSystem, radius: float, start: Vector) -> tuple[Vector, float]:
+def local_optimum(
+    system: RidgeSystem, radius: float, start: Vector, options: dict[str, Any] = FINE
+) -> tuple[Vector, float]:
     r"""Weights of a given sum with a locally smallest loss, and that loss, by L-BFGS-B.
 
     :math:`d = D q^2 / \|q\|^2` keeps sum and sign; the ridge follows from the norm budget.
+    ``options`` are those of the method: when it stops.
     """
     near = None
 
@@ -60,7 +68,6 @@ def local_optimum(system: RidgeSystem, radius: float, start: Vector) -> tuple[Ve
         return value / system.scale, gradient / system.scale
 
     q = np.sqrt(np.maximum(start, 1e-4 * float(start.max())))
-    options = {"maxiter": MOST_STEPS, "ftol": 1e-10, "gtol": 1e-7}
     found = optimize.minimize(objective, q, jac=True, method="L-BFGS-B", options=options)
     weights = np.asarray(radius * np.square(found.x) / float(found.x @ found.x))
     return weights, float(found.fun) * system.scale
@@ -94,6 +101,8 @@ class Branch(L1KRTrace):
 
     Attributes
     ----------
+    system : RidgeSystem
+        Whose solutions they are.
     radius : float
         Sum of the weights where it was found.
     loss, path_loss : float
@@ -102,6 +111,7 @@ class Branch(L1KRTrace):
         Why it ended, on both sides.
     """
 
+    system: RidgeSystem
     radius: float
     loss: float
     path_loss: float
@@ -113,50 +123,79 @@ class Branch(L1KRTrace):
         return False
 
 
+@dataclass(frozen=True, eq=False)
+class _Candidate:
+    """A stationary point that is better than the path, and its error of rows left out."""
+
+    system: RidgeSystem
+    found: Found
+    known: float
+    error: float
+
+
 def search_branches(
-    system: RidgeSystem,
-    trace: L1KRTrace,
+    runs: Sequence[tuple[RidgeSystem, L1KRTrace]],
     *,
-    n_radii: int = 4,
-    n_starts: int = 4,
     random_state: int = 0,
     tell: Callable[[int, int], None] | None = None,
     **options: Any,
 ) -> Branch | None:
-    """The branch with the largest gain over a path, or None where the path is nowhere worse.
+    """The branch of the best point that the paths of some systems miss; None if there is none.
 
-    ``options`` are those of `Homotopy`.
+    Points count that have a smaller loss than the path of their system at no smaller sum of
+    weights; the best one has the smallest error of rows left out.  ``options`` are those of
+    `Homotopy`.
     """
-    rng, corrector = np.random.default_rng(random_state), Corrector(system)
-    points = trace.points
-    largest = max(point.radius for point in points)
-    best: tuple[float, Found, float] | None = None
-    radii = np.geomspace(SMALLEST * largest, LARGEST * largest, n_radii).tolist()
-    for number, radius in enumerate(radii):
-        if tell is not None:
-            tell(number, len(radii))
-        known = path_loss(corrector, points, radius)
-        nearest = min(points, key=lambda one: abs(one.radius - radius))
-        for start in _starts(radius, nearest.weights, rng, n_starts):
-            found = _searched(corrector, radius, start, known - 0.5 * WORTH * system.scale)
-            gain = -math.inf if found is None else known - found.state.loss
-            if found is not None and gain > max(WORTH * system.scale, best[0] if best else 0.0):
-                best = (gain, found, known)
-    return None if best is None else _followed(system, *best[1:], **options)
+    rng = np.random.default_rng(random_state)
+    best: _Candidate | None = None
+    for number, (system, trace) in enumerate(runs):
+        largest = max(point.radius for point in trace.points)
+        for place, share in enumerate(RADII.tolist() if largest > 0.0 else []):
+            if tell is not None:
+                tell(number * len(RADII) + place, len(runs) * len(RADII))
+            for one in _candidates(system, trace, share * largest, rng):
+                best = one if best is None or one.error < best.error else best
+    return None if best is None else _followed(best, **options)
 
 
-def _searched(corrector: Corrector, radius: float, start: Vector, most: float) -> Found | None:
-    """A stationary point from a start, if its loss is small enough to be looked at exactly."""
-    system = corrector.system
+def _candidates(
+    system: RidgeSystem, trace: L1KRTrace, radius: float, rng: np.random.Generator
+) -> Iterator[_Candidate]:
+    """Better points of one sum of weights: many rough searches, and the best of them finely."""
+    corrector = Corrector(system)
+    known = path_loss(corrector, trace.points, radius)
+    nearest = min(trace.points, key=lambda one: abs(one.radius - radius))
+    starts = _starts(radius, nearest.weights, rng)
+    rough = [one for start in starts if (one := _searched(system, radius, start, ROUGH))]
+    for weights, loss in sorted(rough, key=lambda one: one[1])[:REFINED]:
+        if loss > NEARLY * known:
+            return
+        fine = _searched(system, radius, weights, FINE)
+        found = None if fine is None else _on_the_curve_or_none(corrector, fine[0])
+        if found is not None and found.state.loss < known - WORTH * system.scale:
+            error = float(np.square(found.state.leave_one_out).mean())
+            yield _Candidate(system, found, known, error)
+
+
+def _searched(
+    system: RidgeSystem, radius: float, start: Vector, options: dict[str, Any]
+) -> tuple[Vector, float] | None:
     try:
-        weights, loss = local_optimum(system, radius, start)
-        return on_the_curve(corrector, weights) if loss < most or not system.with_budget else None
-    except (ValueError, linalg.LinAlgError):  # no ridge is small enough, or large enough
+        return local_optimum(system, radius, start, options)
+    except (NoRidge, linalg.LinAlgError):
         return None
 
 
-def _followed(system: RidgeSystem, found: Found, known: float, **options: Any) -> Branch:
+def _on_the_curve_or_none(corrector: Corrector, weights: Vector) -> Found | None:
+    try:
+        return on_the_curve(corrector, weights)
+    except (NoRidge, linalg.LinAlgError):
+        return None
+
+
+def _followed(best: _Candidate, **options: Any) -> Branch:
     """The curve through a stationary point, to both of its ends."""
+    system, found = best.system, best.found
     back, forth = Homotopy(system, **options), Homotopy(system, **options)
 
     def points(curve: Homotopy, towards: float) -> list[L1KRPoint]:
@@ -165,16 +204,21 @@ def _followed(system: RidgeSystem, found: Found, known: float, **options: Any) -
 
     after = points(forth, 1.0)
     before = [] if forth.end == CLOSED else points(back, -1.0)[:0:-1]
-    ends = (back.end or forth.end, forth.end)
-    end = CLOSED if forth.end == CLOSED else forth.end
-    state = found.state
-    both = [*before, *after]
-    return Branch(both, end, system.n_jacobians, state.radius, state.loss, known, ends)
+    return Branch(
+        points=[*before, *after],
+        end=forth.end,
+        n_jacobians=system.n_jacobians,
+        system=system,
+        radius=found.state.radius,
+        loss=found.state.loss,
+        path_loss=best.known,
+        ends=(back.end or forth.end, forth.end),
+    )
 
 
 def path_loss(corrector: Corrector, points: list[L1KRPoint], radius: float) -> float:
-    """Smallest loss of a path at a sum of weights, exactly: it may pass there several times."""
-    losses = [math.inf]
+    """Smallest loss of a path up to a sum of weights, exactly where it passes there."""
+    losses = [point.loss for point in points if point.radius <= radius]
     for here, there in itertools.pairwise(points):
         low, high = here.radius - radius, there.radius - radius
         if low * high > 0.0 or low == high:
@@ -184,13 +228,13 @@ def path_loss(corrector: Corrector, points: list[L1KRPoint], radius: float) -> f
         log_ridge = (1.0 - share) * math.log(here.ridge) + share * math.log(there.ridge)
         state = corrector.settled(weights, here.active, log_ridge)
         losses.append(min(here.loss, there.loss) if state is None else state.loss)
-    return min(losses)
+    return min(losses, default=math.inf)
 
 
-def _starts(radius: float, path: Vector, rng: np.random.Generator, n_random: int) -> list[Vector]:
+def _starts(radius: float, path: Vector, rng: np.random.Generator) -> list[Vector]:
     """Equal weights, those of the path, and random ones, of a given sum."""
-    starts = [np.full(len(path), radius / len(path)), path * (radius / float(path.sum()))]
-    for _ in range(n_random):
-        some = rng.exponential(size=len(path)) ** 2
-        starts.append(radius * some / float(some.sum()))
-    return starts
+    d = len(path)
+    starts = [np.ones(d), path]
+    n_random = min(max(d // FEATURES_A_START, FEWEST), MOST)
+    starts += [rng.gamma(SHAPES[i % len(SHAPES)], size=d) + 1e-9 for i in range(n_random)]
+    return [radius * start / float(start.sum()) for start in starts]

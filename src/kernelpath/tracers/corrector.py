@@ -67,7 +67,11 @@ class Corrector:
         """The solution next to some weights of the active features, with the same sum."""
         clean = np.zeros_like(weights)
         clean[active] = weights[active]
-        state, radius = self.system.look(clean, log_ridge), float(clean.sum())
+        radius = float(clean.sum())
+        try:
+            state = self.system.look(clean, log_ridge)
+        except linalg.LinAlgError:
+            return None
         metric = np.full(len(active), 1.0 / (radius + FLOOR))
         if self.system.with_budget:
             metric = np.append(metric, 1.0)

@@ -191,7 +191,7 @@ def first_event(here: Place, there: Place, length: float) -> tuple[float, str, i
 
 def _dips(f0: Vector, g0: Vector, f1: Vector, g1: Vector) -> NDArray[np.bool_]:
     """Which cubics fall below zero somewhere between 0 and 1."""
-    low = f1 < -BELOW
+    low = (f1 < -BELOW) | ((f1 < 0.0) & (g1 < 0.0))
     s = np.linspace(0.0, 1.0, 9)[1:-1]
     inside = np.min([hermite(f0, g0, f1, g1, one) for one in s], axis=0) < -BELOW
     return low | inside

@@ -16,7 +16,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from kernelpath.tracers.corrector import EXACT, ROUNDING, Corrector
+from kernelpath.tracers.corrector import EXACT, Corrector
 from kernelpath.tracers.curve_places import (
     BELOW,
     FLOOR,
@@ -32,12 +32,17 @@ from kernelpath.tracers.curve_places import (
     slack_of,
     solved,
 )
-from kernelpath.tracers.ridge_system import Places, RidgeState, RidgeSystem
+from kernelpath.tracers.ridge_system import LEAST_RIDGE, Places, RidgeState, RidgeSystem
 from kernelpath.weighted.ard import Matrix, Vector
 
 CLOSE = 1e-8  # of the equations at every point
-BLURRED = 1e-7  # of the equations: with larger rounding errors the curve cannot be followed
 WORTHLESS = "more of any weight is worth nothing"
+SPENT = "the ridge is next to zero"
+STUCK = "steps became too short"
+BLURRED_END = "rounding errors blur the path"
+ENDLESS = "the largest number of events"
+LARGEST_VIOLATION = 1e-7  # of the conditions at a point of a path
+NEAR_ITS_END = 3.0  # logarithm of the ridge to the least one
 CROWDED = "the largest number of features"
 CLOSED = "the curve is closed"
 NEARLY = 0.99  # of the way: an event as near to the end of a step is the one there
@@ -48,6 +53,7 @@ FIRST_STEP, LONGEST, SHORTEST = 0.05, 1.0, 1e-9
 AFTER, LONGEST_AFTER = 0.5, 0.2  # of the step that led to an event
 LONGER, SHORTER = 2.0, 0.4
 STRAIGHT, CROOKED = 1e-4, 0.1  # errors of a tangent that do no harm, and that need new derivatives
+EVENTS, EVENTS_A_FEATURE = 500, 50  # at most
 TURN_STEPS, TURN_TOL = 20, 1e-8
 
 
@@ -61,10 +67,11 @@ class Homotopy(Corrector):
         The curve ends where the multiplier of the sum of the weights, relative to the squared norm
         of the target, is that small.
     least_ridge : float
-        It ends where the ridge is that small; by default where rounding errors are `BLURRED`.
+        It ends where the ridge is that small; by default where rounding errors hide the path.
     largest : float
         It ends where the sum of the weights is that large.
     most_features, most_events : int
+        By default all features, and 500 and 50 for each feature; turns count as events.
 
     Attributes
     ----------
@@ -80,15 +87,16 @@ class Homotopy(Corrector):
         least_ridge: float | None = None,
         largest: float = math.inf,
         most_features: int | None = None,
-        most_events: int = 10_000,
+        most_events: int | None = None,
     ) -> None:
         super().__init__(system)
         self.end = ""
         self._least = least_multiplier * system.scale
-        blurred = ROUNDING * system.kernel.n_rows / BLURRED
-        self._least_ridge, self._largest = math.log(least_ridge or blurred), largest
+        blurred = LEAST_RIDGE * system.kernel.n_rows
+        self._least_ridge = math.log(least_ridge or blurred) if system.with_budget else -math.inf
+        self._largest = largest
         self._most_features = most_features or system.kernel.n_kernels
-        self._most_events = most_events
+        self._most_events = most_events or EVENTS + EVENTS_A_FEATURE * system.kernel.n_kernels
 
     def trace(self, state: RidgeState, active: Places, towards: float = 0.0) -> Iterator[Place]:
         """Places from a start that solves the equations.
@@ -102,9 +110,12 @@ class Homotopy(Corrector):
         while not self._is_over(here, n_events):
             found = self._advance(here, behind, step)
             if found is None:
-                self.end = "steps became too short"
+                self.end = STUCK
                 return
             there, step = found
+            self.end = self._astray(there)
+            if self.end:
+                return
             if towards and passes(here, there, first):
                 self.end = CLOSED
                 return
@@ -117,19 +128,31 @@ class Homotopy(Corrector):
                 yield replace(there, active=here.active, event=None)
                 return
             yield there
+            n_events += there.event is not None or here.growth * there.growth < 0.0
             behind, here = (None if there.event else here), there
-            n_events += there.event is not None
 
     def _is_over(self, here: Place, n_events: int) -> bool:
         state = here.state
         reasons = {
             WORTHLESS: state.multiplier <= self._least,
-            "the ridge is next to zero": state.log_ridge <= self._least_ridge,
+            SPENT: state.log_ridge <= self._least_ridge,
             "the largest sum of weights": state.radius >= self._largest,
-            "the largest number of events": n_events >= self._most_events,
+            ENDLESS: n_events >= self._most_events,
         }
         self.end = next((words for words, true in reasons.items() if true), "")
         return bool(self.end)
+
+    def _astray(self, there: Place) -> str:
+        """Why a place is not one of the path any more; nothing if it is."""
+        state = there.state
+        if state.log_ridge < self._least_ridge:
+            return SPENT
+        if float(state.weights.min()) < -BELOW * state.radius:
+            return BLURRED_END
+        if self.system.violation(state, there.active) > LARGEST_VIOLATION:
+            near = state.log_ridge < self._least_ridge + NEAR_ITS_END
+            return SPENT if near else BLURRED_END
+        return ""
 
     # -- one step ----------------------------------------------------------------------------------
 

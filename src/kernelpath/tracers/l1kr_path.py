@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from kernelpath.tracers.homotopy import Homotopy
+from kernelpath.tracers.homotopy import BLURRED_END, ENDLESS, SPENT, STUCK, Homotopy
 from kernelpath.tracers.ode_curve import ODECurve
 from kernelpath.tracers.ridge_system import Places, RidgeState, RidgeSystem
 from kernelpath.weighted.ard import Vector
 
 SOLVERS = ("homotopy", "ode")
 INTERRUPTED = "it was interrupted"
-STOPPED = ("steps became too short", "the largest number of events", INTERRUPTED)
+STOPPED = (STUCK, BLURRED_END, ENDLESS, INTERRUPTED)
 UNEXPLAINED = 1e-3  # of the target: with as much left, a ridge of zero is no perfect fit
 
 
@@ -72,7 +71,7 @@ class L1KRTrace:
         """Whether the path did not come to an end of its own."""
         last = self.points[-1]
         scale = len(last.a)  # of a standardised target
-        conflict = self.end == "the ridge is next to zero" and last.loss > UNEXPLAINED * scale
+        conflict = self.end == SPENT and last.loss > UNEXPLAINED * scale
         return conflict or self.end in STOPPED
 
     @property
@@ -108,7 +107,7 @@ def light(
 ) -> L1KRPoint:
     """A point of the path without its matrices."""
     return L1KRPoint(
-        weights=state.weights,
+        weights=np.maximum(state.weights, 0.0),  # of rounding errors
         active=active,
         ridge=state.ridge,
         a=state.a,
@@ -116,14 +115,6 @@ def light(
         loss=state.loss,
         multiplier=state.multiplier,
         leave_one_out=float(np.square(state.leave_one_out).mean()),
-        residual=violation(system, state, active),
+        residual=system.violation(state, active),
         event=event,
     )
-
-
-def violation(system: RidgeSystem, state: RidgeState, active: Places) -> float:
-    """Largest violation of the conditions: equal slopes, none larger, the norm budget."""
-    unit = system.unit_of_slopes(state, active)
-    left = float(np.abs(system.residual(state, active, unit)).max(initial=0.0))
-    ahead = float((state.slopes - state.slopes[active[0]]).max()) / unit
-    return max(left, ahead, 0.0) if math.isfinite(left) else math.inf

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import integrate
 
-from kernelpath.tracers.homotopy import WORTHLESS
+from kernelpath.tracers.homotopy import SPENT, WORTHLESS
 from kernelpath.tracers.ridge_system import Places, RidgeState, RidgeSystem
 from kernelpath.weighted.ard import Matrix, Vector
 
@@ -95,7 +95,7 @@ class ODECurve:
         if state.ridge * float(state.slopes[found.active[0]]) <= self._least:
             self.end = WORTHLESS
         elif state.ridge <= self._least_ridge:
-            self.end = "the ridge is next to zero"
+            self.end = SPENT
         return bool(self.end)
 
     # -- the differential equation -----------------------------------------------------------------

@@ -27,9 +27,14 @@ from kernelpath.weighted.ard import ARDKernel, ARDPoint, Matrix, Vector
 
 Places = NDArray[np.intp]
 
+LEAST_RIDGE = 1e-7  # for each row: below, rounding errors of the equations are larger than 1e-7
 NEWTON_STEPS, NEWTON_TOL, FARTHEST = 8, 1e-9, 3.0
 
 FLAT = 1e-5  # of the squared norm of the target: a smaller multiplier is no unit of slopes
+
+
+class NoRidge(ValueError):
+    """No ridge is small enough for the norm budget."""
 
 
 class Root:
@@ -170,6 +175,13 @@ class RidgeSystem:
             return left
         return np.append(left, state.norm / self.budget - 1.0)
 
+    def violation(self, state: RidgeState, active: Places) -> float:
+        """Largest violation of the conditions: equal slopes, none larger, the norm budget."""
+        unit = self.unit_of_slopes(state, active)
+        left = float(np.abs(self.residual(state, active, unit)).max(initial=0.0))
+        ahead = float((state.slopes - state.slopes[active[0]]).max()) / unit
+        return max(left, ahead, 0.0) if math.isfinite(left) else math.inf
+
     def jacobian(self, state: RidgeState, active: Places, unit: float) -> Matrix:
         """Derivatives of the equations in the active weights and the logarithm of the ridge."""
         self.n_jacobians += 1
@@ -269,7 +281,7 @@ class RidgeSystem:
     def ridge_of_budget(self, weights: Vector) -> float:
         """Logarithm of the ridge at which the norm of the machine is the budget.
 
-        Raises ``ValueError`` where no ridge is small enough: the budget exceeds the norm of a
+        Raises `NoRidge` where no ridge is small enough: the budget exceeds the norm of a
         machine that fits all rows.
         """
         assert self.budget is not None
@@ -285,7 +297,7 @@ class RidgeSystem:
         while norm(high) > self.budget:
             high += 5.0
         if norm(low) <= self.budget:
-            raise ValueError("no ridge is small enough for the budget")
+            raise NoRidge
         for _ in range(200):
             middle = 0.5 * (low + high)
             low, high = (middle, high) if norm(middle) > self.budget else (low, middle)
