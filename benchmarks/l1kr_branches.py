@@ -1,4 +1,4 @@
-"""L1KR: other branches of stationary points, effects of three features together, fixed ridges."""
+"""L1KR: other branches of stationary points, and fixed ridges in the place of norm budgets."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ PROBLEMS = ((0, False, 1.0), (1, True, 0.3), (2, True, 1.0), (3, False, 0.3))  #
 STARTS, RADII = 6, 7
 WORTH = 1e-5  # of the squared norm of the target
 WIDE_DRAWS = 3
-XOR_DRAWS = 10
 RIDGES = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
 RIDGE_DRAWS = 5
 
@@ -123,47 +122,7 @@ def better_branches(report: Report) -> None:
     )  # fmt: skip
 
 
-# -- what the path finds ---------------------------------------------------------------------------
-
-
-def three_together(report: Report) -> None:
-    """Parity of three features: of values of -1 and 1, and of signs of normal ones."""
-    for kind in ("of -1 and 1", "of signs of normal numbers"):
-        found = [parity(kind, seed) for seed in range(XOR_DRAWS)]
-        held, heaviest, sizes, kta, gmkl, others = zip(*found)
-        report.add(
-            f"XOR of three {kind} among 50 columns, 300 rows: draws whose selected features "
-            "contain the three",
-            f"{sum(held)} of {XOR_DRAWS} ({np.mean(sizes):.0f} features on average; the three "
-            f"heaviest are the right ones in {sum(heaviest)}, from another branch in "
-            f"{sum(others)})",
-            f">= 9 of {XOR_DRAWS}", sum(held) >= 9,
-        )  # fmt: skip
-        report.note(
-            f"XOR of three {kind}: the first three features are the right ones in {sum(kta)} of "
-            f"{XOR_DRAWS} draws by lp-KTA, in {sum(gmkl)} by GMKL with a sum of kernels."
-        )
-
-
-def parity(kind: str, seed: int) -> tuple[bool, bool, int, bool, bool, bool]:
-    """Whether L1KR selects the three, as the heaviest, how many; two others; and the branch."""
-    data = kp.datasets.make_xor(300, 50, order=3, random_state=seed)
-    X, true = data.X, set(np.asarray(data.relevant).tolist())
-    if kind == "of -1 and 1":
-        X = np.sign(X)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        model = kp.L1KRClassifier().fit(X, data.y)
-    kta = kp.LpKTASelector().fit(X, data.y).path_.entry_order()[:3]
-    gmkl = kp.GMKLClassifier().fit(X, data.y).feature_importances_.argsort()[::-1][:3]
-    return (
-        true <= set(np.flatnonzero(model.support_).tolist()),
-        true == set(np.argsort(-model.weights_)[:3].tolist()),
-        int(model.support_.sum()),
-        true == set(kta.tolist()),
-        true == set(gmkl.tolist()),
-        model.branch_ != "from zero weights",
-    )
+# -- fixed ridges ----------------------------------------------------------------------------------
 
 
 def fixed_ridges(report: Report) -> None:
@@ -193,11 +152,10 @@ def fixed_ridges(report: Report) -> None:
 
 
 def main() -> None:
-    report = Report("l1kr_branches", "L1KR: other branches, and effects of three features together")
+    report = Report("l1kr_branches", "L1KR: other branches, and fixed ridges")
     against_local_searches(report)
     better_branches(report)
     fixed_ridges(report)
-    three_together(report)
     report.save()
 
 

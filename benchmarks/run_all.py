@@ -13,7 +13,7 @@ from common import HERE, OUT, machine
 SCRIPTS = (
     "alignments", "path", "combined_kernels", "path_cv", "page", "million",
     "gmkl_many_kernels", "gmkl_many_rows", "gmkl", "gmkl_competitors", "nmmkl", "nmmkl_nonlinear",
-    "l1kr", "l1kr_branches",
+    "l1kr", "l1kr_branches", "l1kr_xor",
 )  # fmt: skip
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 PAGE = HERE.parent / "docs" / "benchmarks.md"

@@ -18,9 +18,9 @@ import numpy as np
 from scipy import linalg, optimize
 
 from kernelpath.tracers.corrector import Corrector
-from kernelpath.tracers.homotopy import CLOSED, Homotopy
+from kernelpath.tracers.homotopy import CLOSED, LARGEST_VIOLATION, Homotopy
 from kernelpath.tracers.l1kr_path import L1KRPoint, L1KRTrace, light
-from kernelpath.tracers.ridge_system import NoRidge, Places, RidgeState, RidgeSystem
+from kernelpath.tracers.ridge_system import LEAST_RIDGE, NoRidge, Places, RidgeState, RidgeSystem
 from kernelpath.weighted.ard import Vector
 
 LEAST_SHARE = 1e-6  # of the sum of the weights: a smaller one is zero
@@ -172,9 +172,16 @@ def _candidates(
             return
         fine = _searched(system, radius, weights, FINE)
         found = None if fine is None else _on_the_curve_or_none(corrector, fine[0])
-        if found is not None and found.state.loss < known - WORTH * system.scale:
+        if found is not None and _is_better(system, found, known):
             error = float(np.square(found.state.leave_one_out).mean())
             yield _Candidate(system, found, known, error)
+
+
+def _is_better(system: RidgeSystem, found: Found, known: float) -> bool:
+    """Whether a point has a smaller loss, and is exact enough to say so."""
+    blurred = system.with_budget and found.state.ridge < LEAST_RIDGE * system.kernel.n_rows
+    exact = system.violation(found.state, found.active) <= LARGEST_VIOLATION
+    return exact and not blurred and found.state.loss < known - WORTH * system.scale
 
 
 def _searched(
