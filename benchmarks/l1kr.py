@@ -18,7 +18,7 @@ from kernelpath.weighted.ard import ARDGaussian, ARDNormalizedPolynomial
 KERNELS = {"Gaussian": ARDGaussian, "polynomial": ARDNormalizedPolynomial}
 DRAWS = 5
 REPEATS = 3
-ROWS = (100, 200, 400, 800, 1600)
+ROWS = (100, 200, 400, 800)
 COLUMNS = (10, 20, 40, 80)
 PICTURE = HERE.parent / "docs" / "images" / "l1kr-growth.png"
 Event = tuple[tuple[str, int], float]

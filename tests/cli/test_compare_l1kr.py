@@ -10,7 +10,7 @@ import pytest
 
 from cli.helpers import FOLDS, assert_refused, done, run, save_csv
 from kernelpath.cli import comparison
-from kernelpath.cli.comparison import weights_at_best_point
+from kernelpath.cli.comparison import L1KR_BUDGETS, weights_at_best_point
 from kernelpath.estimators.l1kr import L1KRRegressor
 
 
@@ -25,7 +25,7 @@ def test_features_by_weight_then_by_entry(product):
     X, y = product
     scores = weights_at_best_point(X, y, "regression")
     with pytest.warns(UserWarning, match="constant"):
-        model = L1KRRegressor(search_branches=False).fit(X, y)
+        model = L1KRRegressor(norm_budget=L1KR_BUDGETS, search_branches=False).fit(X, y)
     order = np.argsort(-scores, kind="stable")
     held = np.flatnonzero(model.weights_ > 0)
     assert order[: len(held)].tolist() == held[np.argsort(-model.weights_[held])].tolist()
@@ -90,4 +90,4 @@ def test_three_classes_are_refused(tmp_path, frame):
 def test_many_rows_are_refused(tmp_path):
     rows = pd.DataFrame({"a": np.arange(2001.0), "y": np.arange(2001.0) ** 2})
     result = run("compare", save_csv(tmp_path, rows), "-t", "y", "--methods", "l1kr")
-    assert_refused(result, "at most 2,000 rows", "2,001")
+    assert_refused(result, "at most 1,000 rows", "2,001")

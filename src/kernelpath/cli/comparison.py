@@ -122,7 +122,8 @@ def weights_at_best_point(X: Any, y: Any, task: str, most: int = MOST_COLUMNS) -
             X[:, columns], target
         )
     held = model.path_.supports.toarray()
-    order = np.lexsort((held.argmax(axis=0), -model.weights_))[: held.any(axis=0).sum()]
+    first = np.where(held.any(axis=0), held.argmax(axis=0), len(held))
+    order = np.lexsort((first, -model.weights_))[: held.any(axis=0).sum()]
     scores[columns[order]] = np.arange(len(order), 0, -1)
     return scores
 
