@@ -29,7 +29,9 @@ lint: $(STAMP)
 	$(BIN)/mypy
 	$(BIN)/codespell README.md CONTRIBUTING.md CHANGELOG.md docs src tests benchmarks examples
 
-test: lint
+test: export OMP_NUM_THREADS = 1
+test: export OPENBLAS_NUM_THREADS = 1
+test: lint  # workers run beside each other, with one thread each
 	$(BIN)/pytest -n auto -q
 	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -q -n auto -m "not slow and not data" tests/alignment tests/combine tests/properties
 

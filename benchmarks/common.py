@@ -7,6 +7,7 @@ import os
 import platform
 import time
 from collections.abc import Callable
+from datetime import date
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -99,5 +100,6 @@ class Report:
     def save(self) -> None:
         """Store the rows for docs/benchmarks.md."""
         OUT.mkdir(exist_ok=True)
-        content = {"title": self.title, "rows": self.rows, "notes": self.notes}
+        today = date.today().isoformat()
+        content = {"title": self.title, "date": today, "rows": self.rows, "notes": self.notes}
         (OUT / f"{self.name}.json").write_text(json.dumps(content, indent=1))

@@ -160,13 +160,13 @@ def diabetes_table(results: Results) -> list[str]:
 def path_table(results: Results) -> list[str]:
     """What norm budgets were chosen and how the paths went."""
     ours = [one for one in results.values() if one.method in OURS]
-    budgets = sorted({trial["setting"]["norm_budget"] for one in ours for trial in one.trials})
+    chosen = [[round(trial["setting"]["norm_budget"], 6) for trial in one.trials] for one in ours]
+    budgets = sorted(set().union(*chosen))
     rows = []
-    for one in ours:
-        chosen = Counter(trial["setting"]["norm_budget"] for trial in one.trials)
+    for one, counts in zip(ours, map(Counter, chosen)):
         rows.append([
             one.case.label, NAMES[one.method], str(len(one.trials)),
-            *(str(chosen.get(budget, 0)) for budget in budgets),
+            *(str(counts[budget]) for budget in budgets),
             str(sum(trial["turns"] > 0 for trial in one.trials)),
             str(sum(trial["early"] for trial in one.trials)),
             f"{max(trial['kkt'] for trial in one.trials):.0e}",

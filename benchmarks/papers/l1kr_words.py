@@ -30,6 +30,7 @@ from l1kr_settings import (
     PAPER_FEATURES,
     PAPER_LOST,
     PAPER_MOTIF,
+    PAPER_SPLITS,
     RIDGES,
     SIGNAL_TO_NOISE,
     SPLITS,
@@ -328,7 +329,7 @@ def settings(results: Results) -> list[str]:
         f"columns, ridges {RIDGES[0]:g} to {RIDGES[-1]:g} times the number of rows.",
         f"LASSO: `LassoCV` with {INNER_FOLDS} folds, columns standardised.",
         f"Splits of Table 2: {SPLITS} for Diabetes, {FEWER_SPLITS} for the other data and for the "
-        f"polynomial, where the table says no other number; the paper has {SPLITS}.",
+        f"polynomial, where the table says no other number; the paper has {PAPER_SPLITS}.",
         f"Data of Table 2: {shapes(results)} Wisconsin is the prognostic data with the time as "
         "target, without rows that have gaps: our best guess of what the paper used.",
         "Motif is not available to us and is left out; the paper's errors there, in the order of "

@@ -29,10 +29,12 @@ from kernelpath.solvers.fixed import machine_at, weights_by_rule
 from kernelpath.solvers.start import natural_start
 from kernelpath.solvers.state import CONVERGED, STALLED, Solution
 from kernelpath.targets import as_vector, check_sample_weight
+from kernelpath.threads import one_thread_up_to
 from kernelpath.tracers.strengths import feature_weights, path_of, trace
 from kernelpath.weight_norms import L1
 
 METHOD = "gmkl"
+ONE_THREAD_ROWS = 1000
 FEWER = 4  # times that a default strength which leaves nothing is divided
 
 
@@ -104,9 +106,15 @@ class GMKLBase(PathSelector):
         loss = self._checked_loss()
         duals = tuple(loss.dual(target, sample_weight) for target in targets)
         feasible = NonNegative() if self.feasible is None else self.feasible
+        with one_thread_up_to(ONE_THREAD_ROWS, len(y)):
+            self._learn_with(duals, feasible, table, y)
+
+    def _learn_with(
+        self, duals: tuple[Any, ...], feasible: Any, table: ColumnTable, y: NDArray
+    ) -> None:
         begin("kernels")
         self._bound: BoundKernel = self._reader.bind(self, table).without_constant()
-        report_constant(table, self._bound.constant, stacklevel=4, what=self._reader.unit)
+        report_constant(table, self._bound.constant, stacklevel=5, what=self._reader.unit)
         if self.nystrom is not None:
             self.trace_left_out_ = self._bound.kernel.left_out  # type: ignore[attr-defined]
         self._learn(Problem(self._bound.kernel, duals, L1(), feasible), table, y)

@@ -20,6 +20,7 @@ from kernelpath.inputs import ColumnTable, as_column_table, as_pandas, is_frame
 from kernelpath.path import EventTable, FeaturePath
 from kernelpath.progress import begin, progress_bar
 from kernelpath.targets import as_vector
+from kernelpath.threads import one_thread_up_to
 from kernelpath.tracers.branches import Branch, search_branches
 from kernelpath.tracers.homotopy import BLURRED_END, SPENT, STUCK
 from kernelpath.tracers.l1kr_path import INTERRUPTED, SOLVERS, L1KRTrace, trace_l1kr
@@ -27,6 +28,7 @@ from kernelpath.tracers.ridge_system import LEAST_RIDGE, NoRidge, RidgeSystem
 from kernelpath.weighted.ard import ARDGaussian, ARDKernel, ARDNormalizedPolynomial
 
 METHOD = "l1kr"
+ONE_THREAD_ROWS = 2500
 KERNELS = ("gaussian", "polynomial")
 AUTO = "auto"
 BUDGETS = (0.01, 0.03, 0.1, 0.3, 1.0, 4.0)
@@ -90,7 +92,7 @@ class L1KRBase(PathSelector):
         self._columns, Z = Columns.of(table, stacklevel=3)
         self.ties_ = self._columns.ties
         kernel = self._kernel(Z)
-        with progress_bar():
+        with progress_bar(), one_thread_up_to(ONE_THREAD_ROWS, len(y)):
             traces, system = self._traces(kernel)
         self._warn(traces[0])
         self._keep(traces, system, kernel, table, y)

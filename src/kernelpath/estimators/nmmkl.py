@@ -24,12 +24,14 @@ from kernelpath.progress import begin, progress_bar
 from kernelpath.solvers.rounding import RULES
 from kernelpath.solvers.state import CONVERGED
 from kernelpath.targets import as_vector, encode_target, infer_task
+from kernelpath.threads import one_thread_up_to
 from kernelpath.tracers.budgets import BudgetPoint, published_bound, trace_budgets
 from kernelpath.tracers.strengths import events_between
 from kernelpath.weight_norms import NoRegularizer
 from kernelpath.weighted.grouped import GroupedKernels
 
 METHOD = "nmmkl"
+ONE_THREAD_ROWS = 1000
 ALL = "all"
 LARGEST, LEAST_TOL = 1e12, 1e-10
 SOLVERS = ("auto", "newton", "spg", "pgd", "working_set", "primal", "clarabel")
@@ -162,7 +164,7 @@ FeatureKernel
         self._check_settings()
         table, y = self._check_table(X, y)
         check_finite(table)
-        with progress_bar():
+        with progress_bar(), one_thread_up_to(ONE_THREAD_ROWS, table.shape[0]):
             begin("kernels")
             problem, columns = self._problem(table, as_vector(y))
             self._trace(problem, columns, table, y)

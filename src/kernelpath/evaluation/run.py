@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
-from threadpoolctl import threadpool_limits
 
 from kernelpath.evaluation.checkpoint import FoldStore, fold_key
 from kernelpath.evaluation.folds import FoldResult, evaluate_fold
@@ -16,8 +14,9 @@ from kernelpath.evaluation.progress import Meter
 from kernelpath.evaluation.study import Split, Study
 from kernelpath.evaluation.tuning import n_tuning_fits
 from kernelpath.scoring import PathScores
+from kernelpath.threads import one_thread_up_to
 
-SMALL_ROWS = 2500
+ONE_THREAD_ROWS = 2500
 
 
 def run_folds(
@@ -38,19 +37,12 @@ def run_folds(
             store.results[key] = known
             meter.skip(_done(study, known))
     if effective_n_jobs(n_jobs) == 1:
-        with one_thread_if_small(study.rows.n_rows):
+        with one_thread_up_to(ONE_THREAD_ROWS, study.rows.n_rows):
             for number, (key, split) in enumerate(zip(keys, splits)):
                 _in_turn(study, number, split, key, store, meter, f"{label}fold {number + 1}")
     else:
         _at_once(study, splits, keys, store, meter, n_jobs, label)
     return [store.results[key] for key in keys]
-
-
-@contextmanager
-def one_thread_if_small(n_rows: int) -> Iterator[None]:
-    """Keep BLAS to one thread for small matrices: there, threads cost more than they give."""
-    with threadpool_limits(1 if n_rows <= SMALL_ROWS else None, user_api="blas"):
-        yield
 
 
 def _done(study: Study, result: FoldResult) -> int:
