@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.datasets import make_friedman1
+from threadpoolctl import threadpool_limits
 
 from common import HERE, Report
 from kernelpath.tracers.homotopy import Homotopy
@@ -18,7 +19,7 @@ from kernelpath.weighted.ard import ARDGaussian, ARDNormalizedPolynomial
 KERNELS = {"Gaussian": ARDGaussian, "polynomial": ARDNormalizedPolynomial}
 DRAWS = 5
 REPEATS = 3
-ROWS = (100, 200, 400, 800)
+ROWS = (100, 200, 400, 800, 1600)
 COLUMNS = (10, 20, 40, 80)
 PICTURE = HERE.parent / "docs" / "images" / "l1kr-growth.png"
 Event = tuple[tuple[str, int], float]
@@ -125,6 +126,21 @@ def cost(report: Report) -> None:
     )  # fmt: skip
 
 
+def threads(report: Report) -> None:
+    """Time on the clock of a path with one thread for matrix products, as fits have it, and two."""
+    spent = []
+    for number in (1, 2):
+        system = system_of(400, 10, 0.3, True, 0, "Gaussian")
+        with threadpool_limits(number, user_api="blas"):
+            start = time.perf_counter()
+            trace_l1kr(system)
+            spent.append(time.perf_counter() - start)
+    report.note(
+        f"400 x 10, wall time with one thread for matrix products, which is what fits of up to "
+        f"2,500 rows take: {spent[0]:.1f} s; with two: {spent[1]:.1f} s."
+    )
+
+
 def growth(report: Report) -> None:
     """CPU time by rows, and by columns, for about as much noise."""
     by_rows = [timed_once(n, 10) for n in ROWS]
@@ -158,7 +174,7 @@ def draw(by_rows: list[tuple[float, int, int]], by_columns: list[tuple[float, in
     mpl.use("Agg")
     from matplotlib import pyplot as plt
 
-    fig, axes = plt.subplots(1, 2, figsize=(9, 3.4), layout="constrained")
+    fig, axes = plt.subplots(1, 2, figsize=(9, 3.4), layout="constrained", sharey=True)
     for ax, x, points, label in (
         (axes[0], ROWS, by_rows, "rows (10 columns)"),
         (axes[1], [active for _, _, active in by_columns], by_columns,
@@ -168,8 +184,13 @@ def draw(by_rows: list[tuple[float, int, int]], by_columns: list[tuple[float, in
         ax.set(xscale="log", yscale="log", xlabel=label)
         ax.set_xticks(x, [str(one) for one in x])
         ax.minorticks_off()
+        ax.grid(axis="y", color="#e5e5e5")
         ax.spines[["top", "right"]].set_visible(False)
-    axes[0].set_title("A path of L1KR: CPU seconds", loc="left")
+        for one, (t, _, _) in zip(x, points):
+            ax.annotate(f"{t:.2g}", (one, t), xytext=(0, 7), textcoords="offset points", ha="right")
+    axes[0].set_ylabel("CPU seconds")
+    axes[0].yaxis.set_major_formatter("{x:g}")
+    axes[0].set_title("A path of L1KR, SNR 10, C = 0.3", loc="left")
     fig.savefig(PICTURE, dpi=110)
 
 
@@ -178,6 +199,7 @@ def main() -> None:
     trace_l1kr(system_of(60, 6, 0.3, True, 0, "Gaussian"))  # compiles
     same_events(report)
     cost(report)
+    threads(report)
     growth(report)
     report.note(
         "Friedman's first function of five columns; C in units of the squared norm of the target. "

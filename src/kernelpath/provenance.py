@@ -14,6 +14,8 @@ from scipy import sparse
 
 from kernelpath._version import __version__
 
+#: Curves of stationary points: the one that starts at no weights, and any other.
+FROM_ZERO, ANOTHER_BRANCH = "from zero weights", "another branch"
 #: Arrays up to this many bytes are hashed whole, larger ones by a sample of this size.
 WHOLE_BYTES = 64 * 2**20
 _BLOCK_BYTES = 2**20

@@ -146,3 +146,30 @@ def test_no_gap_no_claim_of_optimality():
     ax = CertificateDisplay.from_summary(turning_path().summary()).plot()
     assert ax.get_title(loc="left") == "How exact the points are"
     assert ax.get_ylabel() == "residual"
+
+
+def test_the_page_says_which_branch():
+    X, y = make_friedman1(120, 30, noise=1.5, random_state=0)
+    model = L1KRRegressor(norm_budget=0.3, random_state=0).fit(X, y)
+    assert model.branch_ == "another branch"
+    pages = []
+    for path in model.paths_:
+        summary = path.summary(X, y)
+        Draft202012Validator(schema()).validate(summary)
+        pages.append((summary, render_html(summary)))
+    (first, first_page), (second, second_page) = pages
+    assert (first["branch"], second["branch"]) == ("from zero weights", "another branch")
+    assert "branch" not in {one["kind"] for one in first["notices"]}
+    assert second["notices"][0]["kind"] == "branch"
+    assert "<dt>Branch</dt><dd>from zero weights</dd>" in first_page
+    assert second["notices"][0]["text"] in second_page
+
+
+def test_other_methods_have_no_branch():
+    data = kp.datasets.make_wide(60, 20, random_state=0)
+    summary = kp.LpKTASelector().fit(data.X, data.y).path_.summary(data.X, data.y)
+    assert summary["branch"] is None
+    assert "<dt>Branch</dt>" not in render_html(summary)
+    del summary["branch"]  # summaries of files that are older
+    Draft202012Validator(schema()).validate(summary)
+    render_html(summary)

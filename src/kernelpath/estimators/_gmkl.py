@@ -107,17 +107,12 @@ class GMKLBase(PathSelector):
         duals = tuple(loss.dual(target, sample_weight) for target in targets)
         feasible = NonNegative() if self.feasible is None else self.feasible
         with one_thread_up_to(ONE_THREAD_ROWS, len(y)):
-            self._learn_with(duals, feasible, table, y)
-
-    def _learn_with(
-        self, duals: tuple[Any, ...], feasible: Any, table: ColumnTable, y: NDArray
-    ) -> None:
-        begin("kernels")
-        self._bound: BoundKernel = self._reader.bind(self, table).without_constant()
-        report_constant(table, self._bound.constant, stacklevel=5, what=self._reader.unit)
-        if self.nystrom is not None:
-            self.trace_left_out_ = self._bound.kernel.left_out  # type: ignore[attr-defined]
-        self._learn(Problem(self._bound.kernel, duals, L1(), feasible), table, y)
+            begin("kernels")
+            self._bound: BoundKernel = self._reader.bind(self, table).without_constant()
+            report_constant(table, self._bound.constant, stacklevel=4, what=self._reader.unit)
+            if self.nystrom is not None:
+                self.trace_left_out_ = self._bound.kernel.left_out  # type: ignore[attr-defined]
+            self._learn(Problem(self._bound.kernel, duals, L1(), feasible), table, y)
 
     def _learn(self, problem: Problem, table: ColumnTable, y: NDArray) -> None:
         if not (isinstance(self.weights, str) and self.weights == "learn"):

@@ -19,6 +19,7 @@ from kernelpath.estimators._path_cv_setup import check_finite
 from kernelpath.inputs import ColumnTable, as_column_table, as_pandas, is_frame
 from kernelpath.path import EventTable, FeaturePath
 from kernelpath.progress import begin, progress_bar
+from kernelpath.provenance import ANOTHER_BRANCH, FROM_ZERO
 from kernelpath.targets import as_vector
 from kernelpath.threads import one_thread_up_to
 from kernelpath.tracers.branches import Branch, search_branches
@@ -32,7 +33,6 @@ ONE_THREAD_ROWS = 2500
 KERNELS = ("gaussian", "polynomial")
 AUTO = "auto"
 BUDGETS = (0.01, 0.03, 0.1, 0.3, 1.0, 4.0)
-MAIN, OTHER = "from zero weights", "another branch"
 SEARCHES = ("paths", "other branches")
 
 
@@ -236,7 +236,7 @@ class L1KRBase(PathSelector):
         """Fitted attributes, of the curve whose best point has the smallest error."""
         best = min(traces, key=lambda one: one.points[one.best].leave_one_out)
         self._trace, self._bound = best, kernel
-        self.branch_ = OTHER if isinstance(best, Branch) else MAIN
+        self.branch_ = ANOTHER_BRANCH if isinstance(best, Branch) else FROM_ZERO
         errors = [one.leave_one_out for one in best.points]
         with np.errstate(over="ignore", under="ignore"):
             self.leave_one_out_ = np.array(errors) * self._unit * self._unit
@@ -254,7 +254,7 @@ class L1KRBase(PathSelector):
         self.support_ = self.path_[self.position_].support
 
     def _path(self, trace: L1KRTrace, table: ColumnTable, y: NDArray) -> FeaturePath:
-        branch = OTHER if isinstance(trace, Branch) else MAIN
+        branch = ANOTHER_BRANCH if isinstance(trace, Branch) else FROM_ZERO
         weights = np.zeros((len(trace.points), table.shape[1]))
         weights[:, self._columns.places] = [point.weights for point in trace.points]
         held = weights > 0

@@ -232,11 +232,14 @@ class SizeDisplay(Picture):
             ax.minorticks_off()
         plain_text(ax.set_xlabel(parameter_label(self.parameter_name)))
         ax.set_ylabel("selected features")
-        # The first above the line, the last right of the axes: the line covers neither.
-        for i, shift, up in ((0, (6, 6), "baseline"), (-1, (6, 0), "center"))[: len(parameters)]:
+        # The first above the line, the last right of the axes: the line covers neither.  Where
+        # both are on the right, the first is below the line.
+        back = turned and parameters[0] > np.median(parameters)
+        first = (0, (-6, -6), "right", "top") if back else (0, (6, 6), "left", "baseline")
+        for i, shift, side, up in (first, (-1, (6, 0), "left", "center"))[: len(parameters)]:
             size = int(n_selected[i])
             ax.annotate(
-                f"{size:,}", (parameters[i], size), xytext=shift, va=up,
+                f"{size:,}", (parameters[i], size), xytext=shift, ha=side, va=up,
                 textcoords="offset points", fontsize=9, color=INK, annotation_clip=False,
             )  # fmt: skip
         ax.set_title(f"Features kept, of {self.n_features:,}", loc="left")

@@ -138,6 +138,7 @@ class _Maker:
             "redundancy": None,
             "settings": origin.get("parameters", {}),
             "estimator": origin.get("estimator"),
+            "branch": origin.get("branch"),
             "versions": origin.get("versions", {}),
             "fingerprint": origin.get("data", {}).get("fingerprint"),
         }

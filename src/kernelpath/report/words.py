@@ -6,7 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from kernelpath.provenance import ANOTHER_BRANCH
 from kernelpath.report.junctures import turns
+
+BRANCH_WORDS = (
+    "The path is another branch than the one that starts at no weights: a search beside that one "
+    "found it, and it predicts rows left out better. It need not lead to few features."
+)
 
 
 def headline(summary: dict[str, Any]) -> str:
@@ -96,10 +102,12 @@ def score_words(one: dict[str, Any]) -> str:
 
 
 def remarks(summary: dict[str, Any]) -> list[dict[str, str]]:
-    """Notices about the result: nothing is selected, or nothing is better than chance."""
+    """Notices about the result: nothing is selected, another branch, nothing above chance."""
     found = []
     if not any(summary["points"]["n_selected"]):
         found.append({"kind": "empty_path", "text": _empty_words(summary)})
+    if summary.get("branch") == ANOTHER_BRANCH:
+        found.append({"kind": "branch", "text": BRANCH_WORDS})
     cv = summary["cv"]
     scores = () if cv is None else (cv["best"]["score"], cv["chance"])
     if scores and None not in scores and scores[0] <= scores[1]:
