@@ -20,7 +20,14 @@ from scipy import linalg, optimize
 from kernelpath.tracers.corrector import Corrector
 from kernelpath.tracers.homotopy import CLOSED, LARGEST_VIOLATION, Homotopy
 from kernelpath.tracers.l1kr_path import L1KRPoint, L1KRTrace, light
-from kernelpath.tracers.ridge_system import LEAST_RIDGE, NoRidge, Places, RidgeState, RidgeSystem
+from kernelpath.tracers.ridge_system import (
+    LEAST_RIDGE,
+    NEWTON_TOL,
+    NoRidge,
+    Places,
+    RidgeState,
+    RidgeSystem,
+)
 from kernelpath.weighted.ard import Vector
 
 LEAST_SHARE = 1e-6  # of the sum of the weights: a smaller one is zero
@@ -51,13 +58,13 @@ def local_optimum(
     :math:`d = D q^2 / \|q\|^2` keeps sum and sign; the ridge follows from the norm budget.
     ``options`` are those of the method: when it stops.
     """
-    near = None
+    near, tol = None, max(NEWTON_TOL, 0.1 * options["ftol"])
 
     def objective(q: Vector) -> tuple[float, Vector]:
         nonlocal near
         square = float(q @ q)
         weights = radius * np.square(q) / square
-        state = system.at_budget(weights, near)
+        state = system.at_budget(weights, near, tol)
         near = state.log_ridge
         if system.with_budget:
             value, slope = state.loss, -2.0 * state.ridge * state.slopes

@@ -71,8 +71,6 @@ class RidgeState:
     point : ARDPoint
     a : ndarray of shape (n_rows,)
         Coefficients of the machine; their sum is zero.
-    slopes : ndarray of shape (n_features,)
-        ``h``, how much more of a feature would help.
     norm : float
         ``a' K a``.
     root : Root
@@ -83,7 +81,6 @@ class RidgeState:
     log_ridge: float
     point: ARDPoint
     a: Vector
-    slopes: Vector
     norm: float
     root: Root
 
@@ -101,6 +98,11 @@ class RidgeState:
     def loss(self) -> float:
         """Sum of squared residuals."""
         return self.ridge**2 * float(self.a @ self.a)
+
+    @cached_property
+    def slopes(self) -> Vector:
+        """``h``, how much more of each feature would help."""
+        return self.point.slopes(self.a)
 
     @property
     def multiplier(self) -> float:
@@ -149,17 +151,20 @@ class RidgeSystem:
         """Whether the ridge is an unknown."""
         return self.budget is not None
 
-    def look(self, weights: Vector, log_ridge: float) -> RidgeState:
-        """The machine; raises ``LinAlgError`` where the matrix is singular."""
+    def look(self, weights: Vector, log_ridge: float, point: ARDPoint | None = None) -> RidgeState:
+        """The machine; raises ``LinAlgError`` where the matrix is singular.
+
+        ``point`` is the kernel at these weights, where it is known.
+        """
         self.n_looks += 1
         if not -600.0 < log_ridge < 600.0:
             raise linalg.LinAlgError("the ridge is no number")
-        point = self.kernel.at(weights)
+        point = self.kernel.at(weights) if point is None else point
         root = Root(point, math.exp(log_ridge))
         a = root.solve(self.y)
         a -= a.mean()
         norm = float(a @ (point.values @ a))
-        return RidgeState(weights, log_ridge, point, a, point.slopes(a), norm, root)
+        return RidgeState(weights, log_ridge, point, a, norm, root)
 
     # -- equations ---------------------------------------------------------------------------------
 
@@ -254,21 +259,24 @@ class RidgeSystem:
                 break
         return state, np.array([first])
 
-    def at_budget(self, weights: Vector, near: float | None = None) -> RidgeState:
+    def at_budget(
+        self, weights: Vector, near: float | None = None, tol: float = NEWTON_TOL
+    ) -> RidgeState:
         """The machine at some weights with the ridge that the norm budget asks for.
 
         ``near`` is the logarithm of a ridge that should be close to it: a few Newton steps on the
-        logarithm of the norm take the place of all eigenvalues.
+        logarithm of the norm, until that is exact to ``tol``, take the place of all eigenvalues.
         """
         if self.fixed is not None:
             return self.look(weights, self.fixed)
         assert self.budget is not None
+        point = self.kernel.at(weights)
         for _ in range(NEWTON_STEPS):
             if near is None:
                 break
-            state = self.look(weights, near)
+            state = self.look(weights, near, point)
             off = math.log(max(state.norm, 1e-300) / self.budget)
-            if abs(off) <= NEWTON_TOL:
+            if abs(off) <= tol:
                 return state
             a, ridge = state.a, state.ridge
             slope = 2.0 * ridge * (ridge * float(a @ state.root.solve(a)) - float(a @ a))
@@ -276,7 +284,7 @@ class RidgeSystem:
             if not abs(step) < FARTHEST:
                 break
             near = state.log_ridge + step
-        return self.look(weights, self.ridge_of_budget(weights))
+        return self.look(weights, self.ridge_of_budget(weights), point)
 
     def ridge_of_budget(self, weights: Vector) -> float:
         """Logarithm of the ridge at which the norm of the machine is the budget.
