@@ -187,7 +187,9 @@ def draw(by_rows: list[tuple[float, int, int]], by_columns: list[tuple[float, in
         ax.grid(axis="y", color="#e5e5e5")
         ax.spines[["top", "right"]].set_visible(False)
         for one, (t, _, _) in zip(x, points):
-            ax.annotate(f"{t:.2g}", (one, t), xytext=(0, 7), textcoords="offset points", ha="right")
+            ax.annotate(
+                f"{t:.2g}", (one, t), xytext=(0, 7), textcoords="offset points", ha="center"
+            )
     axes[0].set_ylabel("CPU seconds")
     axes[0].yaxis.set_major_formatter("{x:g}")
     axes[0].set_title("A path of L1KR, SNR 10, C = 0.3", loc="left")
