@@ -1,0 +1,30 @@
+"""Tables and targets of the tests of baselines."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import kernelpath as kp
+from kernelpath.baselines import Fisher, ForwardStepwise
+
+EVERY = [getattr(kp.baselines, name) for name in kp.baselines.__all__]
+FOR_CLASSES = [cls for cls in EVERY if "classification" in cls.TASKS]
+FOR_NUMBERS = [cls for cls in EVERY if "regression" in cls.TASKS]
+FOR_MANY_CLASSES = [cls for cls in FOR_CLASSES if cls is not ForwardStepwise]
+
+RNG = np.random.default_rng(0)
+N, D = 70, 9
+X = RNG.normal(size=(N, D)) * np.geomspace(0.01, 100.0, D) + 5.0
+Z = (X - X.mean(axis=0)) / X.std(axis=0)
+LABELS = np.where(Z[:, 0] + Z[:, 1] - Z[:, 2] + 0.7 * RNG.normal(size=N) > 0, 1.0, -1.0)
+THREE = np.array(["a", "b", "c"])[np.digitize(Z[:, 4] + 0.2 * RNG.normal(size=N), [-0.5, 0.5])]
+VALUES = 3.0 * Z[:, 5] - 2.0 * Z[:, 1] + Z[:, 7] + 0.5 * RNG.normal(size=N) + 40.0
+STANDARD = (VALUES - VALUES.mean()) / VALUES.std()
+
+
+def target_of(cls):
+    return VALUES if cls in FOR_NUMBERS and cls is not Fisher else LABELS
+
+
+def against_the_rest(y):
+    return [np.where(y == label, 1.0, -1.0) for label in np.unique(y)]
