@@ -23,7 +23,8 @@ INTRODUCTION = """# Benchmarks
 Measured by `make bench`, which writes this page. Ratios compare runs that took turns in one
 process; times are CPU time, the smallest of several runs, one thread unless said otherwise, after
 compilation. A bar is what the project promises to stay within. Alignments are exact to
-`1e-8 * max(alignment, 1)` in all rows.
+`1e-8 * max(alignment, 1)` in all rows. `python benchmarks/run_all.py path_cv` measures one section
+anew and keeps the others.
 """
 
 

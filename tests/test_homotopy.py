@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
+from sklearn.datasets import make_friedman1
 
+from kernelpath.tracers import homotopy
 from kernelpath.tracers.branches import (
     local_optimum,
-    on_the_curve,
     path_loss,
     search_branches,
 )
 from kernelpath.tracers.corrector import Corrector
-from kernelpath.tracers.homotopy import CLOSED, Homotopy
+from kernelpath.tracers.homotopy import CIRCLES, CLOSED, Homotopy
 from kernelpath.tracers.l1kr_path import trace_l1kr
 from kernelpath.tracers.ode_curve import ODECurve
 from kernelpath.tracers.ridge_system import RidgeSystem
@@ -200,7 +203,7 @@ def test_a_local_search_finds_the_path():
     radius = 0.3 * max(point.radius for point in trace.points)
     known = path_loss(corrector, trace.points, radius)
     weights, _ = local_optimum(system, radius, np.full(6, radius / 6))
-    found = on_the_curve(corrector, weights)
+    found = corrector.on_the_curve(weights)
     assert found is not None
     assert found.state.radius == pytest.approx(radius)
     assert found.state.loss == pytest.approx(known, rel=1e-6)
@@ -233,3 +236,61 @@ def test_from_the_middle_in_both_directions():
     back = Homotopy(system, most_events=50)
     first = list(back.trace(middle.state, middle.active, -np.sign(middle.growth)))
     assert first[-1].state.radius < 0.01 * middle.state.radius
+
+
+# -- other curves nearby --------------------------------------------------------------------------
+
+
+def near_another_curve():
+    """Friedman's function where a closed curve comes close to the path, near D = 0.007."""
+    X, y = make_friedman1(250, 15, noise=1.0, random_state=0)
+    X, y = (X - X.mean(axis=0)) / X.std(axis=0), (y - y.mean()) / y.std()
+    return RidgeSystem(ARDGaussian(X), y, 4.0)
+
+
+def events_of(system, **options):
+    places, end = traced(system, **options)
+    return [(one.event, one.state.radius) for one in places if one.event is not None], end
+
+
+@pytest.mark.parametrize("longest", [1.0, 0.5])
+def test_long_corrections_do_not_lead_to_another_curve(monkeypatch, longest):
+    monkeypatch.setattr(homotopy, "LONGEST", longest)
+    events, _ = events_of(near_another_curve(), most_events=26)
+    turns = [radius for event, radius in events if event[0] == "turn"]
+    np.testing.assert_allclose(turns, [0.083185, 0.002346], rtol=1e-3)
+
+
+def test_who_gets_on_a_closed_curve_walks_it_once(monkeypatch):
+    monkeypatch.setattr(homotopy, "LONGEST", 0.5)
+    monkeypatch.setattr(homotopy, "ASIDE", np.inf)
+    events, end = events_of(near_another_curve())
+    assert end == CIRCLES
+    assert len(events) < 40
+
+
+# -- designs --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("budget", "ridge"), [(0.3, None), (None, 0.1)])
+def test_features_that_are_as_good_start_together(budget, ridge):
+    design = np.array(list(itertools.product([-1.0, 1.0], repeat=4)))
+    y = design[:, 0] + design[:, 1]
+    trace = trace_l1kr(RidgeSystem(ARDGaussian(design), y, budget, ridge))
+    assert len(trace.points) > 10
+    assert sorted(trace.points[0].active.tolist()) == [0, 1]
+    assert trace.points[-1].loss < 0.1 * float(y @ y)
+    for point in trace.points:
+        assert point.weights[0] == pytest.approx(point.weights[1], rel=1e-6)
+        assert point.residual < 1e-7
+
+
+def test_an_effect_in_combination_only_is_on_another_branch():
+    design = np.array(list(itertools.product([-1.0, 1.0], repeat=4)))
+    system = RidgeSystem(ARDGaussian(design), design[:, 0] * design[:, 1], None, 0.1)
+    trace = trace_l1kr(system)
+    assert trace.points[-1].loss == pytest.approx(system.scale)
+    branch = search_branches([(system, trace)])
+    best = branch.points[branch.best]
+    assert best.loss < 0.1 * system.scale
+    assert set(np.flatnonzero(best.weights).tolist()) == {0, 1}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
@@ -108,3 +110,47 @@ def test_bad_tables():
         L1KRRegressor().fit(X, np.ones(N))
     with pytest.raises(kp.DataError, match="fewer"):
         check_size(100_000, 10)
+
+
+# -- designs, skewed columns and far rows ---------------------------------------------------------
+
+
+def test_a_balanced_design():
+    design = np.array(list(itertools.product([-1.0, 1.0], repeat=4)))
+    model = L1KRRegressor().fit(design, design[:, 0] * design[:, 1])
+    assert model.branch_ == "another branch"
+    assert model.support_.tolist() == [True, True, False, False]
+    assert model.score(design, design[:, 0] * design[:, 1]) > 0.9
+    with pytest.warns(ConvergenceWarning, match="no better than the mean.*search_branches=True"):
+        L1KRRegressor(search_branches=False).fit(design, design[:, 0] * design[:, 1])
+    together = L1KRRegressor(norm_budget=0.3, search_branches=False)
+    together.fit(design, design[:, 0] + design[:, 1])
+    entered = {
+        (event.kind, event.feature) for event in together.path_.events if event.position == 0
+    }
+    assert entered == {("enter", 0), ("enter", 1)}
+
+
+@pytest.mark.parametrize("seed", [0, 2, 4])
+def test_skewed_columns(seed):
+    rng = np.random.default_rng(seed)
+    skewed = np.exp(1.5 * rng.normal(size=(80, 6)))
+    model = L1KRRegressor(norm_budget=0.3).fit(skewed, skewed[:, 0] / 10 + rng.normal(size=80))
+    assert np.isfinite(model.predict(1e300 * skewed)).all()
+
+
+def test_whole_numbers_are_a_quantity():
+    counts = RNG.integers(0, 4, size=N) + (X[:, 0] > 0.5)
+    path = L1KRRegressor(norm_budget=0.1, search_branches=False).fit(X, counts).path_
+    assert path.summary(X, counts)["data"]["task"] == "regression"
+
+
+def test_sources_of_chance():
+    for source in (None, np.random.RandomState(0), np.int64(3)):
+        L1KRRegressor(norm_budget=0.1, random_state=source).fit(X[:40], Y[:40])
+
+
+def test_ties_in_the_order_of_columns_and_the_most_features():
+    twice = np.column_stack([X, X[:, 1], X[:, 0]])
+    model = L1KRRegressor(norm_budget=0.1, search_branches=False).fit(twice, Y)
+    assert [tie.tolist() for tie in model.ties_] == [[0, 7], [1, 6]]

@@ -58,6 +58,8 @@ def test_a_path_that_is_saved(tmp_path):
     path.save(tmp_path / "one.kpath")
     assert kp.load_path(tmp_path / "one.kpath") == path
     assert path.provenance["branch"] == "from zero weights"
+    assert path.provenance["chosen"] == {"chosen norm_budget": pytest.approx(0.1)}
+    assert path.summary()["settings"]["chosen norm_budget"] == pytest.approx(0.1)
     entered = [event for event in path.events if event.kind == "enter"]
     assert all(path[event.position].support[event.feature] for event in entered)
 
@@ -162,9 +164,40 @@ def test_an_interrupt_of_the_search_keeps_the_path(monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(_l1kr, "search_branches", interrupted)
-    with pytest.warns(ConvergenceWarning, match="search for other branches was interrupted"):
+    with pytest.warns(ConvergenceWarning, match="interrupted in the search for other branches"):
         model = kp.L1KRRegressor(norm_budget=0.1).fit(X, Y)
     assert model.branch_ == "from zero weights"
+    assert model.interrupted_
+
+
+@pytest.mark.parametrize("begun", [True, False])
+def test_an_interrupt_between_budgets_is_stated(monkeypatch, begun):
+    real, seen = l1kr_path.light, []
+
+    def interrupted(system, *args):
+        seen.append(system)
+        last = len({id(one) for one in seen}) == 3
+        if last and (not begun or seen.count(system) > 5):
+            raise KeyboardInterrupt
+        return real(system, *args)
+
+    monkeypatch.setattr(l1kr_path, "light", interrupted)
+    with pytest.warns(ConvergenceWarning, match="interrupted in path 3 of 6") as caught:
+        model = kp.L1KRRegressor().fit(X, Y)
+    assert caught[0].filename == __file__
+    assert model.interrupted_
+    assert model.norm_budget_ in (0.01, 0.03, 0.1)
+
+
+def test_an_interrupt_of_cross_validation_is_one(monkeypatch):
+    def interrupted(*args, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(_l1kr, "search_branches", interrupted)
+    warnings.simplefilter("ignore", ConvergenceWarning)  # pytest puts the filters back
+    search = kp.PathCV(kp.L1KRRegressor(norm_budget=0.1), cv=3)
+    with pytest.raises(KeyboardInterrupt):
+        search.fit(X, Y)
 
 
 def test_a_budget_that_is_no_start_does_not_spoil_the_others():

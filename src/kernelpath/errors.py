@@ -29,6 +29,8 @@ def not_one_of(name: str, given: object, choices: Iterable[str], other: str = ""
     known = list(choices)
     wanted = ", ".join(map(repr, known[:MOST_LISTED])) + ", ..." * (len(known) > MOST_LISTED)
     wanted += f" or {other}" if other else ""
-    near = difflib.get_close_matches(str(given), known, n=1, cutoff=0.5)
+    near = (
+        difflib.get_close_matches(given, known, n=1, cutoff=0.5) if isinstance(given, str) else []
+    )
     hint = f"; did you mean {near[0]!r}?" if near else ""
     return ValueError(f"{name} must be one of {wanted}, got {given!r}{hint}")

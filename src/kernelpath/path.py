@@ -358,8 +358,10 @@ class FeaturePath(Frozen):
 
     def __repr__(self) -> str:
         sizes, ends = self.n_selected, self.parameters
+        most = int(sizes.max())
+        between = f" (up to {most})" if most > max(sizes[0], sizes[-1]) else ""
         return (
             f"FeaturePath(method={self.method!r}, {len(self)} points, "
-            f"{sizes[0]} to {sizes[-1]} of {self.n_features} features, "
+            f"{sizes[0]} to {sizes[-1]}{between} of {self.n_features} features, "
             f"{self.parameter_name} from {ends[0]:g} to {ends[-1]:g})"
         )

@@ -181,6 +181,8 @@ def trace(
             params[argument] = sample_weight
         fitted.fit(X, y, **params)
     last = fitted.steps[-1][1] if hasattr(fitted, "steps") else fitted
+    if getattr(last, "interrupted_", False):  # half a path is none to score
+        raise KeyboardInterrupt
     path = getattr(last, "path_", None)
     if not isinstance(path, FeaturePath):
         return _ranked(_importance(last), n_columns, describe(selector))

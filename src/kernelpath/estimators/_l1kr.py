@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import numbers
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kernelpath.errors import DataError, not_one_of
 from kernelpath.estimators._base import PathSelector
 from kernelpath.estimators._l1kr_columns import Columns, check_size
+from kernelpath.estimators._l1kr_outcome import Outcome
 from kernelpath.estimators._path_cv_setup import check_finite
 from kernelpath.inputs import ColumnTable, as_column_table, as_pandas, is_frame
 from kernelpath.path import EventTable, FeaturePath
@@ -23,7 +26,7 @@ from kernelpath.provenance import ANOTHER_BRANCH, FROM_ZERO
 from kernelpath.targets import as_vector
 from kernelpath.threads import one_thread_up_to
 from kernelpath.tracers.branches import Branch, search_branches
-from kernelpath.tracers.homotopy import BLURRED_END, SPENT, STUCK
+from kernelpath.tracers.homotopy import SPENT
 from kernelpath.tracers.l1kr_path import INTERRUPTED, SOLVERS, L1KRTrace, trace_l1kr
 from kernelpath.tracers.ridge_system import LEAST_RIDGE, NoRidge, RidgeSystem
 from kernelpath.weighted.ard import ARDGaussian, ARDKernel, ARDNormalizedPolynomial
@@ -32,6 +35,7 @@ METHOD = "l1kr"
 ONE_THREAD_ROWS = 2500
 KERNELS = ("gaussian", "polynomial")
 AUTO = "auto"
+MOST_RIDGE = 1e12
 BUDGETS = (0.01, 0.03, 0.1, 0.3, 1.0, 4.0)
 SEARCHES = ("paths", "other branches")
 
@@ -93,9 +97,10 @@ class L1KRBase(PathSelector):
         self.ties_ = self._columns.ties
         kernel = self._kernel(Z)
         with progress_bar(), one_thread_up_to(ONE_THREAD_ROWS, len(y)):
-            traces, system = self._traces(kernel)
-        self._warn(traces[0])
-        self._keep(traces, system, kernel, table, y)
+            outcome = self._outcome(kernel)
+        for remark in outcome.remarks(searched=self._searches):
+            warnings.warn(remark, ConvergenceWarning, stacklevel=2)
+        self._keep(outcome, kernel, table, y)
         return self
 
     def _check_columns(self, table: ColumnTable) -> None:
@@ -146,55 +151,66 @@ class L1KRBase(PathSelector):
             return ARDGaussian(Z)
         return ARDNormalizedPolynomial(Z, int(self.degree))
 
-    def _traces(self, kernel: ARDKernel) -> tuple[list[L1KRTrace], RidgeSystem]:
+    def _outcome(self, kernel: ARDKernel) -> Outcome:
         """The path of the best budget, by rows left out, and a better branch where there is one."""
-        systems: list[RidgeSystem]
-        if self.ridge is not None:
-            ridges = np.atleast_1d(np.asarray(self.ridge, dtype=np.float64)).tolist()
-            least = LEAST_RIDGE * kernel.n_rows
-            if not all(least <= ridge <= 1e12 for ridge in ridges):
-                raise ValueError(
-                    f"ridge must be from {least:.1e} to 1e12 for {kernel.n_rows} rows, got "
-                    f"{self.ridge!r}: with less, rounding errors hide the path"
-                )
-            systems = [RidgeSystem(kernel, self._target, None, ridge) for ridge in ridges]
-        else:
-            given = BUDGETS if isinstance(self.norm_budget, str) else self.norm_budget
-            budgets = np.atleast_1d(np.asarray(given, dtype=np.float64)).tolist()
-            systems = [RidgeSystem(kernel, self._target, budget) for budget in budgets]
-        update, found = begin(SEARCHES[0]), list[tuple[RidgeSystem, L1KRTrace]]()
-        for number, system in enumerate(systems):
-            update(number, len(systems))
-            trace = self._traced(system)
-            found += [] if trace is None else [(system, trace)]
-            if trace is not None and trace.end == INTERRUPTED:
-                break
+        found, interrupted = self._runs(self._systems(kernel))
         if not found:
             raise DataError(
                 f"norm_budget={self.norm_budget!r} is more than any machine can have; the default "
                 "tries numbers up to 4."
             )
         best = min(found, key=lambda one: one[1].points[one[1].best].leave_one_out)
-        traces = [best[1]]
-        wanted = self.search_branches and self.max_features is None
-        if wanted and found[-1][1].end != INTERRUPTED:
-            # Where a path ends with all rows fitted, a smaller loss means little.
-            runs = [one for one in found if one is best or one[1].end != SPENT]
-            branch = self._branch(runs)
-            traces += [] if branch is None else [branch]
-        return traces, best[0]
-
-    def _branch(self, runs: list[tuple[RidgeSystem, L1KRTrace]]) -> Branch | None:
-        tell, seed = begin(SEARCHES[1]), int(self.random_state)
+        outcome = Outcome(best[1], best[0], interrupted=interrupted)
+        if interrupted or not self._searches:
+            return outcome
+        # Where a path ends with all rows fitted, a smaller loss means little.
+        runs = [one for one in found if one is best or one[1].end != SPENT]
+        tell, seed = begin(SEARCHES[1]), self.random_state
+        if not isinstance(seed, numbers.Integral):
+            seed = check_random_state(seed).randint(2**31 - 1)
         try:
-            return search_branches(runs, random_state=seed, tell=tell, **self._options())
+            branch = search_branches(runs, random_state=int(seed), tell=tell, **self._options())
         except KeyboardInterrupt:
-            warnings.warn(
-                "The search for other branches was interrupted; the path is kept.",
-                ConvergenceWarning,
-                stacklevel=5,
+            return replace(outcome, interrupted="in the search for other branches")
+        return replace(outcome, branch=branch)
+
+    @property
+    def _searches(self) -> bool:
+        """Whether other branches are looked for."""
+        return bool(self.search_branches) and self.max_features is None
+
+    def _systems(self, kernel: ARDKernel) -> list[RidgeSystem]:
+        """Equations for each norm budget or ridge."""
+        if self.ridge is None:
+            given = BUDGETS if isinstance(self.norm_budget, str) else self.norm_budget
+            budgets = np.atleast_1d(np.asarray(given, dtype=np.float64)).tolist()
+            return [RidgeSystem(kernel, self._target, budget) for budget in budgets]
+        ridges = np.atleast_1d(np.asarray(self.ridge, dtype=np.float64)).tolist()
+        least = LEAST_RIDGE * kernel.n_rows
+        if not all(least <= ridge <= MOST_RIDGE for ridge in ridges):
+            raise ValueError(
+                f"ridge must be from {least:.1e} to {MOST_RIDGE:.0e} for {kernel.n_rows} rows, got "
+                f"{self.ridge!r}: rounding errors hide the path of a smaller one, and a larger one "
+                "leaves nothing of it"
             )
-            return None
+        return [RidgeSystem(kernel, self._target, None, ridge) for ridge in ridges]
+
+    def _runs(self, systems: list[RidgeSystem]) -> tuple[list[tuple[RidgeSystem, L1KRTrace]], str]:
+        """Their paths, and what Ctrl-C cut short."""
+        update, found = begin(SEARCHES[0]), list[tuple[RidgeSystem, L1KRTrace]]()
+        for number, system in enumerate(systems):
+            update(number, len(systems))
+            cut = f"in path {number + 1} of {len(systems)}"
+            try:
+                trace = self._traced(system)
+            except KeyboardInterrupt:
+                if not found:
+                    raise
+                return found, cut
+            found += [] if trace is None else [(system, trace)]
+            if trace is not None and trace.end == INTERRUPTED:
+                return found, cut
+        return found, ""
 
     def _options(self) -> dict[str, Any]:
         return {"least_multiplier": self.tol, "most_features": self.max_features}
@@ -209,51 +225,32 @@ class L1KRBase(PathSelector):
         except NoRidge:
             return None
 
-    def _warn(self, trace: L1KRTrace) -> None:
-        if not trace.ended_early:
-            return
-        words = {
-            SPENT: "the ridge fell to zero before all rows were fitted, as where rows with the "
-            "same features have other targets. Lower norm_budget",
-            STUCK: "steps became too short. Another norm_budget may lead farther",
-            BLURRED_END: "rounding errors blur it, as where features are nearly the same",
-        }
-        warnings.warn(
-            f"The path ended early, after {len(trace.points)} points: "
-            f"{words.get(trace.end, trace.end)}. What was found is kept.",
-            ConvergenceWarning,
-            stacklevel=3,
-        )
-
-    def _keep(
-        self,
-        traces: list[L1KRTrace],
-        system: RidgeSystem,
-        kernel: ARDKernel,
-        table: ColumnTable,
-        y: NDArray,
-    ) -> None:
+    def _keep(self, outcome: Outcome, kernel: ARDKernel, table: ColumnTable, y: NDArray) -> None:
         """Fitted attributes, of the curve whose best point has the smallest error."""
-        best = min(traces, key=lambda one: one.points[one.best].leave_one_out)
+        best, system = outcome.best, outcome.best_system
         self._trace, self._bound = best, kernel
+        self.interrupted_ = bool(outcome.interrupted)
         self.branch_ = ANOTHER_BRANCH if isinstance(best, Branch) else FROM_ZERO
         errors = [one.leave_one_out for one in best.points]
         with np.errstate(over="ignore", under="ignore"):
             self.leave_one_out_ = np.array(errors) * self._unit * self._unit
         self.position_, self.end_ = best.best, best.end
-        if isinstance(best, Branch):
-            system = best.system
         self.norm_budget_ = None if system.budget is None else system.budget / system.scale
         self.n_iter_ = max(best.n_jacobians, 1)
-        self.paths_ = [self._path(one, table, y) for one in traces]
-        self.path_ = self.paths_[traces.index(best)]
+        self.paths_ = [
+            self._path(outcome.trace, outcome.system, table, y),
+            *(self._path(one, one.system, table, y) for one in [outcome.branch] if one is not None),
+        ]
+        self.path_ = self.paths_[outcome.curves.index(best)]
         point = best.points[self.position_]
         self.ridge_, self.dual_coef_ = point.ridge, self._unit * point.a
         self.intercept_ = self._mean + self._unit * self._intercept(self.position_)
         self.weights_ = self.path_[self.position_].weights
         self.support_ = self.path_[self.position_].support
 
-    def _path(self, trace: L1KRTrace, table: ColumnTable, y: NDArray) -> FeaturePath:
+    def _path(
+        self, trace: L1KRTrace, system: RidgeSystem, table: ColumnTable, y: NDArray
+    ) -> FeaturePath:
         branch = ANOTHER_BRANCH if isinstance(trace, Branch) else FROM_ZERO
         weights = np.zeros((len(trace.points), table.shape[1]))
         weights[:, self._columns.places] = [point.weights for point in trace.points]
@@ -272,11 +269,15 @@ class L1KRBase(PathSelector):
             gaps=np.full(len(trace.points), np.nan),
             events=self._events(trace),
             feature_names=table.names,
-            provenance=self._describe(table, y, task=self._task, branch=branch),
+            provenance=self._describe(
+                table, y, task=self._task, branch=branch, chosen=_setting(system)
+            ),
         )
 
     def _events(self, trace: L1KRTrace) -> EventTable:
         found = [(i, point.event) for i, point in enumerate(trace.points) if point.event]
+        if found and found[0][0] == 0:  # all features that the path starts with
+            found[:1] = [(0, ("enter", int(k))) for k in trace.points[0].active]
         places = self._columns.places
         return EventTable(
             np.array([EventTable.KINDS.index(kind) for _, (kind, _) in found], dtype=np.int8),
@@ -308,7 +309,9 @@ class L1KRBase(PathSelector):
                 _check_positive(name, np.atleast_1d(np.asarray(given, dtype=object)).tolist())
         if not isinstance(self.search_branches, bool | np.bool_):
             raise ValueError(f"search_branches must be True or False, got {self.search_branches!r}")
-        _check_whole("random_state", self.random_state, 0)
+        if isinstance(self.random_state, numbers.Integral):
+            _check_whole("random_state", self.random_state, 0)
+        check_random_state(self.random_state)
         _check_whole("degree", self.degree)
         if self.max_features is not None:
             _check_whole("max_features", self.max_features)
@@ -316,6 +319,14 @@ class L1KRBase(PathSelector):
             raise ValueError(
                 "solver='ode' has neither ridge nor max_features; use solver='homotopy' with them"
             )
+
+
+def _setting(system: RidgeSystem) -> dict[str, float]:
+    """The norm budget or ridge of a path."""
+    if system.fixed is not None:
+        return {"chosen ridge": float(np.exp(system.fixed))}
+    assert system.budget is not None
+    return {"chosen norm_budget": system.budget / system.scale}
 
 
 def _check_positive(name: str, values: list[Any]) -> None:

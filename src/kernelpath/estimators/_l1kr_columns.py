@@ -13,6 +13,7 @@ from kernelpath.errors import DataError
 from kernelpath.estimators._base import report_constant
 from kernelpath.inputs import ColumnTable
 
+FARTHEST = 1e75  # deviations from the mean of new rows: their squares are numbers
 LEAST_ROWS = 5
 MOST_BYTES = 4 * 2**30
 MATRICES = 12  # of rows by rows, that a step holds at once
@@ -59,7 +60,7 @@ class Columns:
     def transform(self, values: Any) -> NDArray[np.float64]:
         """Standardise the columns of other rows."""
         rows = as_dense(values)[:, self.places]
-        return np.asarray((rows / self.size - self.center) / self.scale)
+        return np.clip((rows / self.size - self.center) / self.scale, -FARTHEST, FARTHEST)
 
 
 def _first_of_copies(
@@ -82,6 +83,7 @@ def _first_of_copies(
                 leader[leader == leader[other]] = leader[k]
     groups = [np.flatnonzero(leader == one) for one in np.unique(leader)]
     ties = [columns[group] for group in groups if len(group) > 1]
+    ties.sort(key=lambda group: int(group[0]))
     return np.sort([int(group[0]) for group in groups]), ties
 
 

@@ -27,6 +27,8 @@ class L1KRRegressor(RegressorMixin, L1KRBase):
     Parameters
     ----------
     kernel : {"gaussian", "polynomial"}
+        Of standardised columns.  The polynomial is
+        :math:`(1 + \sum_k d_k x_k z_k / (1 + \sum_k d_k))^{degree}`.
     norm_budget : float, sequence of float, or "auto"
         ``C``, in units of the squared norm of the centred target.  Of several the one with the
         smallest error of rows left out is taken; "auto" stands for six from 0.01 to 4.
@@ -36,7 +38,9 @@ class L1KRRegressor(RegressorMixin, L1KRBase):
     degree : int
         Of the polynomial.
     max_features : int, optional
-        The path ends where more features than that have a weight.
+        The path ends before one more feature than that gets a weight.  That is its beginning: a
+        later point with as few features, as ``path_.at(n_features=3)`` of the whole path finds
+        it, may be better.
     search_branches : bool
         Look for stationary points that the paths miss, by local searches from several starts; if
         one is better than its path, follow its branch in both directions, too, and keep the curve
@@ -46,7 +50,7 @@ class L1KRRegressor(RegressorMixin, L1KRBase):
         has neither ``max_features`` nor ``ridge``.
     tol : float
         The path ends where more of the weights lowers the loss by no more than this, relative.
-    random_state : int
+    random_state : int, RandomState or None
         Of the starts of the local searches.
 
     Attributes
@@ -72,6 +76,8 @@ class L1KRRegressor(RegressorMixin, L1KRBase):
         Of ``sum_i dual_coef_[i] (k(x_i, x) - 1) + intercept_``, for standardised columns.
     end_ : str
         Why the path ended.
+    interrupted_ : bool
+        Whether Ctrl-C ended the fit early.
     ties_ : list of ndarray
         Columns that are nearly the same but for scale and shift: the first one stands for all.
     n_iter_ : int
@@ -91,6 +97,12 @@ class L1KRRegressor(RegressorMixin, L1KRBase):
     >>> model = kp.L1KRRegressor(norm_budget=0.3).fit(X, X[:, 0] * X[:, 1])
     >>> np.argsort(-model.weights_)[:2].tolist()
     [1, 0]
+
+    Any other point of the path predicts, too:
+
+    >>> few = model.path_.at(n_features=3)
+    >>> model.predict(X[:4], position=few.position).shape
+    (4,)
     """
 
     _task = "regression"
@@ -133,7 +145,7 @@ class L1KRClassifier(ClassifierMixin, L1KRBase):
     classes_ : ndarray of shape (2,)
     path_, paths_, branch_, position_, weights_, support_, ridge_, norm_budget_, leave_one_out_
         As for `L1KRRegressor`.
-    dual_coef_, intercept_, end_, ties_, n_iter_, n_features_in_, feature_names_in_
+    dual_coef_, intercept_, end_, interrupted_, ties_, n_iter_, n_features_in_, feature_names_in_
         As for `L1KRRegressor`.
 
     Examples
@@ -167,10 +179,32 @@ class L1KRClassifier(ClassifierMixin, L1KRBase):
         return np.where(y == self.classes_[1], 1.0, -1.0)
 
     def decision_function(self, X: Any, position: int | None = None) -> NDArray[np.float64]:
-        """The predicted number: about -1 for the first class, and 1 for the second."""
+        """The predicted number: about -1 for the first class, and 1 for the second.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or dataframe of shape (n_samples, n_features)
+        position : int, optional
+            Another point of ``path_`` than ``position_``.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
         return self._values(X, position)
 
     def predict(self, X: Any, position: int | None = None) -> NDArray:
-        """The class of the sign of the decision value; ``position`` as for `L1KRRegressor`."""
+        """The class of the sign of the decision value.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or dataframe of shape (n_samples, n_features)
+        position : int, optional
+            Another point of ``path_`` than ``position_``.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
         second = self.decision_function(X, position) > 0.0
         return np.asarray(self.classes_[second.astype(np.intp)])

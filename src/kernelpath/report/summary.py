@@ -77,6 +77,8 @@ def summarize_path(
         if y is None:
             raise ValueError("a summary of the data needs the target y as well as X")
         target = as_vector(y)
+        if task == "auto":  # the path knows what it was traced for
+            task = path.provenance.get("task", task)
         task = infer_task(target, task)
     maker = _Maker(path, sizes_of(path) if sizes is None else list(sizes))
     if table is not None and target is not None:
@@ -136,7 +138,7 @@ class _Maker:
             "stability": None,
             "views": [],
             "redundancy": None,
-            "settings": origin.get("parameters", {}),
+            "settings": origin.get("parameters", {}) | origin.get("chosen", {}),
             "estimator": origin.get("estimator"),
             "branch": origin.get("branch"),
             "versions": origin.get("versions", {}),

@@ -17,21 +17,19 @@ from typing import Any
 import numpy as np
 from scipy import linalg, optimize
 
-from kernelpath.tracers.corrector import Corrector
+from kernelpath.tracers.corrector import Corrector, Found
 from kernelpath.tracers.homotopy import CLOSED, LARGEST_VIOLATION, Homotopy
 from kernelpath.tracers.l1kr_path import L1KRPoint, L1KRTrace, light
 from kernelpath.tracers.ridge_system import (
     LEAST_RIDGE,
     NEWTON_TOL,
     NoRidge,
-    Places,
-    RidgeState,
     RidgeSystem,
 )
 from kernelpath.weighted.ard import Vector
 
-LEAST_SHARE = 1e-6  # of the sum of the weights: a smaller one is zero
 RADII = 0.05 * 3.0 ** np.arange(5)  # of the largest sum of weights: where to look
+NOTHING, USUAL = 1e-3, 1.0  # of the target: a path that explains less says no sum; then take this
 FEATURES_A_START = 5  # so many features, one more random start
 FEWEST, MOST = 2, 10  # random starts
 SHAPES = (1.0, 0.3)  # of the gamma distribution of random weights, in turn: even, and uneven
@@ -39,15 +37,6 @@ ROUGH = {"maxiter": 40, "ftol": 1e-5, "gtol": 1e-5}
 FINE = {"maxiter": 300, "ftol": 1e-10, "gtol": 1e-7}
 REFINED, NEARLY = 2, 1.05  # of the rough searches: the best, if their loss is nearly that known
 WORTH = 1e-5  # of the squared norm of the target: a gain that is more than rounding
-ACTIVE_SETS = 5
-
-
-@dataclass(frozen=True, eq=False)
-class Found:
-    """A stationary point of a local search."""
-
-    state: RidgeState
-    active: Places
 
 
 def local_optimum(
@@ -78,26 +67,6 @@ def local_optimum(
     found = optimize.minimize(objective, q, jac=True, method="L-BFGS-B", options=options)
     weights = np.asarray(radius * np.square(found.x) / float(found.x @ found.x))
     return weights, float(found.fun) * system.scale
-
-
-def on_the_curve(corrector: Corrector, weights: Vector) -> Found | None:
-    """The stationary point next to some weights, exactly, with the same sum of weights."""
-    system, radius = corrector.system, float(weights.sum())
-    active = np.flatnonzero(weights > LEAST_SHARE * radius)
-    for _ in range(ACTIVE_SETS):
-        clean = np.zeros_like(weights)
-        clean[active] = weights[active]
-        state = corrector.settled(weights, active, system.at_budget(clean).log_ridge)
-        if state is None:
-            return None
-        small = state.weights[active] <= 0.0
-        ahead = state.slopes > (1.0 + 1e-7) * float(state.slopes[active[0]])
-        ahead[active] = False
-        if not small.any() and not ahead.any():
-            return Found(state, active)
-        active = np.concatenate([active[~small], np.flatnonzero(ahead)])
-        weights = np.maximum(state.weights, 0.0)
-    return None
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,7 +126,9 @@ def search_branches(
     best: _Candidate | None = None
     for number, (system, trace) in enumerate(runs):
         largest = max(point.radius for point in trace.points)
-        for place, share in enumerate(RADII.tolist() if largest > 0.0 else []):
+        if min(point.loss for point in trace.points) > (1.0 - NOTHING) * system.scale:
+            largest = max(largest, USUAL)
+        for place, share in enumerate(RADII.tolist()):
             if tell is not None:
                 tell(number * len(RADII) + place, len(runs) * len(RADII))
             for one in _candidates(system, trace, share * largest, rng):
@@ -178,7 +149,7 @@ def _candidates(
         if loss > NEARLY * known:
             return
         fine = _searched(system, radius, weights, FINE)
-        found = None if fine is None else _on_the_curve_or_none(corrector, fine[0])
+        found = None if fine is None else corrector.on_the_curve(fine[0])
         if found is not None and _is_better(system, found, known):
             error = float(np.square(found.state.leave_one_out).mean())
             yield _Candidate(system, found, known, error)
@@ -196,13 +167,6 @@ def _searched(
 ) -> tuple[Vector, float] | None:
     try:
         return local_optimum(system, radius, start, options)
-    except (NoRidge, linalg.LinAlgError):
-        return None
-
-
-def _on_the_curve_or_none(corrector: Corrector, weights: Vector) -> Found | None:
-    try:
-        return on_the_curve(corrector, weights)
     except (NoRidge, linalg.LinAlgError):
         return None
 
@@ -248,7 +212,7 @@ def path_loss(corrector: Corrector, points: list[L1KRPoint], radius: float) -> f
 def _starts(radius: float, path: Vector, rng: np.random.Generator) -> list[Vector]:
     """Equal weights, those of the path, and random ones, of a given sum."""
     d = len(path)
-    starts = [np.ones(d), path]
+    starts = [np.ones(d), path] if path.any() else [np.ones(d)]
     n_random = min(max(d // FEATURES_A_START, FEWEST), MOST)
     starts += [rng.gamma(SHAPES[i % len(SHAPES)], size=d) + 1e-9 for i in range(n_random)]
     return [radius * start / float(start.sum()) for start in starts]

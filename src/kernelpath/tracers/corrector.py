@@ -4,17 +4,29 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 from scipy import linalg
 
 from kernelpath.tracers.curve_places import FLOOR, Place, solved
-from kernelpath.tracers.ridge_system import Places, RidgeState, RidgeSystem
+from kernelpath.tracers.ridge_system import NoRidge, Places, RidgeState, RidgeSystem
 from kernelpath.weighted.ard import Matrix, Vector
 
 EXACT = 1e-10  # at events
 ROUNDING = 1e-14  # relative to the ridge: no matrix gives more digits
 MOST_STEPS = 12  # of Newton's method
+LEAST_SHARE = 1e-6  # of the sum of the weights: a smaller one is zero
+ACTIVE_SETS = 5
+FIRST_POWERS = range(4, 9)  # of 1/10: sums of weights to start with
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """A stationary point."""
+
+    state: RidgeState
+    active: Places
 
 
 class Corrector:
@@ -89,6 +101,44 @@ class Corrector:
 
         found = self.solve(near, near.unknowns, equations, derivatives, 1.0)
         return None if found is None else found[0]
+
+    def on_the_curve(self, weights: Vector) -> Found | None:
+        """The stationary point next to some weights, exactly, with the same sum of weights."""
+        radius = float(weights.sum())
+        active = np.flatnonzero(weights > LEAST_SHARE * radius)
+        for _ in range(ACTIVE_SETS):
+            clean = np.zeros_like(weights)
+            clean[active] = weights[active]
+            try:
+                state = self.settled(weights, active, self.system.at_budget(clean).log_ridge)
+            except (NoRidge, linalg.LinAlgError):
+                return None
+            if state is None:
+                return None
+            small = state.weights[active] <= 0.0
+            ahead = state.slopes > (1.0 + 1e-7) * float(state.slopes[active[0]])
+            ahead[active] = False
+            if not small.any() and not ahead.any():
+                return Found(state, active)
+            active = np.concatenate([active[~small], np.flatnonzero(ahead)])
+            weights = np.maximum(state.weights, 0.0)
+        return None
+
+    def start(self) -> tuple[RidgeState, Places]:
+        """The first point of the path: one feature, or all that are as good, as in a design."""
+        state, active = self.system.start()
+        tied = self.system.first_features()
+        if len(tied) == 1:
+            return state, active
+        if not self.system.with_budget:
+            return state, tied
+        for power in FIRST_POWERS:
+            weights = np.zeros_like(state.weights)
+            weights[tied] = 10.0**-power / len(tied)
+            found = self.on_the_curve(weights)
+            if found is not None:
+                return found.state, found.active
+        return state, active
 
     def _close(self, state: RidgeState, near: Place, tol: float) -> float:
         """A tolerance in units of the slopes at a state, but not below rounding errors."""

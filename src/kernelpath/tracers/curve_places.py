@@ -12,6 +12,8 @@ from kernelpath.weighted.ard import Matrix, Vector
 
 FLOOR = 1e-6  # of the sum of the weights, in the metric
 BELOW = 5e-8  # event functions: a value so little below zero is none
+AGAIN = 1e-5  # of the sum of the weights: nearer events are the same
+Event = tuple[str, int]  # its kind and its feature
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +50,7 @@ class Place:
     side: float
     slack: Vector
     slack_rate: Vector
-    event: tuple[str, int] | None = None
+    event: Event | None = None
 
     @property
     def unknowns(self) -> Vector:
@@ -108,6 +110,15 @@ def passes(here: Place, there: Place, goal: Place) -> bool:
     behind, ahead = (float(row @ end) for end in ends)
     near = float(np.linalg.norm(ends[1] * goal.metric)) <= 1.5 * distance(here, there)
     return behind < 0.0 <= ahead and near
+
+
+def is_among(place: Place, events: list[tuple[Event, Vector]]) -> bool:
+    """Whether the same event happened before, at the same weights."""
+    weights, close = place.state.weights, AGAIN * place.state.radius
+    return any(
+        event == place.event and float(np.abs(before - weights).max()) <= close
+        for event, before in events
+    )
 
 
 def cosine(here: Place, there: Place) -> float:

@@ -20,11 +20,13 @@ from kernelpath.tracers.corrector import EXACT, Corrector
 from kernelpath.tracers.curve_places import (
     BELOW,
     FLOOR,
+    Event,
     Place,
     between,
     cosine,
     distance,
     first_event,
+    is_among,
     next_event,
     null_vector,
     passes,
@@ -45,10 +47,12 @@ LARGEST_VIOLATION = 1e-7  # of the conditions at a point of a path
 NEAR_ITS_END = 3.0  # logarithm of the ridge to the least one
 CROWDED = "the largest number of features"
 CLOSED = "the curve is closed"
+CIRCLES = "it came back to where it was before"
 NEARLY = 0.99  # of the way: an event as near to the end of a step is the one there
 ONWARD = 1e-2  # of the way to where an event was expected
 FARTHEST = 0.3  # first correction, in the metric: a longer one means a bad prediction
 BEND = 0.85  # cosine of the angle between two tangents
+ASIDE = 0.4  # of a step: a longer correction may lead to another curve
 FIRST_STEP, LONGEST, SHORTEST = 0.05, 1.0, 1e-9
 AFTER, LONGEST_AFTER = 0.5, 0.2  # of the step that led to an event
 LONGER, SHORTER = 2.0, 0.4
@@ -106,8 +110,10 @@ class Homotopy(Corrector):
         """
         here = self._place(state, None, active, growing=towards == 0.0, towards=towards)
         yield here if towards else replace(here, event=("enter", int(active[-1])))
-        first, behind, step, n_events = here, None, FIRST_STEP, 0
-        while not self._is_over(here, n_events):
+        first, behind, step = here, None, FIRST_STEP
+        events: list[tuple[Event, Vector]] = []
+        # At the end of a curve nothing is over for who walks back.
+        while (here is first and towards < 0.0) or not self._is_over(here, len(events)):
             found = self._advance(here, behind, step)
             if found is None:
                 self.end = STUCK
@@ -119,16 +125,22 @@ class Homotopy(Corrector):
             if towards and passes(here, there, first):
                 self.end = CLOSED
                 return
+            turn = None
             if there.event is None and here.growth * there.growth < 0.0:
                 turn = self._turn(here, there)
-                if turn is not None:
-                    yield turn
+            place = there if turn is None else turn
+            if place.event is not None:
+                if is_among(place, events):
+                    self.end = CIRCLES
+                    return
+                events.append((place.event, place.state.weights))
+            if turn is not None:
+                yield turn
             if len(there.active) > self._most_features:  # one more enters: up to here
                 self.end = CROWDED
                 yield replace(there, active=here.active, event=None)
                 return
             yield there
-            n_events += there.event is not None or here.growth * there.growth < 0.0
             behind, here = (None if there.event else here), there
 
     def _is_over(self, here: Place, n_events: int) -> bool:
@@ -187,7 +199,8 @@ class Homotopy(Corrector):
         if found is None or found[0].slopes[here.active[0]] <= 0.0:  # beyond the end of the curve
             return None
         there = self._place(*found, here.active, before=here)
-        if cosine(here, there) < BEND or there.side != here.side:
+        aside = float(np.linalg.norm((there.unknowns - guess) * here.metric))
+        if cosine(here, there) < BEND or there.side != here.side or aside > ASIDE * step:
             return None
         return there
 
@@ -221,7 +234,7 @@ class Homotopy(Corrector):
         growing: bool = False,
         towards: float = 0.0,
         left: int | None = None,
-        event: tuple[str, int] | None = None,
+        event: Event | None = None,
     ) -> Place:
         """Tangent at a solution: along the one before, or into the feasible side of an event.
 

@@ -7,14 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from kernelpath.tracers.homotopy import BLURRED_END, ENDLESS, SPENT, STUCK, Homotopy
+from kernelpath.tracers.corrector import Corrector
+from kernelpath.tracers.homotopy import BLURRED_END, CIRCLES, ENDLESS, SPENT, STUCK, Homotopy
 from kernelpath.tracers.ode_curve import ODECurve
 from kernelpath.tracers.ridge_system import Places, RidgeState, RidgeSystem
 from kernelpath.weighted.ard import Vector
 
 SOLVERS = ("homotopy", "ode")
 INTERRUPTED = "it was interrupted"
-STOPPED = (STUCK, BLURRED_END, ENDLESS, INTERRUPTED)
+STOPPED = (STUCK, BLURRED_END, ENDLESS, CIRCLES, INTERRUPTED)
 UNEXPLAINED = 1e-3  # of the target: with as much left, a ridge of zero is no perfect fit
 
 
@@ -92,7 +93,7 @@ def trace_l1kr(
     )
     points: list[L1KRPoint] = []
     try:
-        for place in curve.trace(*system.start()):
+        for place in curve.trace(*Corrector(system).start()):
             points.append(light(system, place.state, place.active, place.event))
     except KeyboardInterrupt:
         if not points:

@@ -30,6 +30,7 @@ Places = NDArray[np.intp]
 LEAST_RIDGE = 1e-7  # for each row: below, rounding errors of the equations are larger than 1e-7
 NEWTON_STEPS, NEWTON_TOL, FARTHEST = 8, 1e-9, 3.0
 
+TIED = 1e-9  # relative difference of correlations that are the same
 FLAT = 1e-5  # of the squared norm of the target: a smaller multiplier is no unit of slopes
 
 
@@ -162,6 +163,8 @@ class RidgeSystem:
         point = self.kernel.at(weights) if point is None else point
         root = Root(point, math.exp(log_ridge))
         a = root.solve(self.y)
+        if not np.isfinite(a).all():  # weights far below zero, which a trial may have
+            raise linalg.LinAlgError("the kernel is no number")
         a -= a.mean()
         norm = float(a @ (point.values @ a))
         return RidgeState(weights, log_ridge, point, a, norm, root)
@@ -258,6 +261,11 @@ class RidgeSystem:
             if int(np.argmax(state.slopes)) == first:
                 break
         return state, np.array([first])
+
+    def first_features(self) -> Places:
+        """Features of the largest correlation with the target: usually one."""
+        size = np.abs(self.kernel.X.T @ self.y)
+        return np.flatnonzero(size >= (1.0 - TIED) * float(size.max()))
 
     def at_budget(
         self, weights: Vector, near: float | None = None, tol: float = NEWTON_TOL
