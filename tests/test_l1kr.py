@@ -154,3 +154,21 @@ def test_ties_in_the_order_of_columns_and_the_most_features():
     twice = np.column_stack([X, X[:, 1], X[:, 0]])
     model = L1KRRegressor(norm_budget=0.1, search_branches=False).fit(twice, Y)
     assert [tie.tolist() for tie in model.ties_] == [[0, 7], [1, 6]]
+
+
+@pytest.mark.parametrize(
+    "estimator", [L1KRRegressor(), kp.LpKTASelector(), kp.GMKLRegressor(), kp.PathCV()]
+)
+def test_text_in_an_array(estimator):
+    table = X.astype(object)
+    table[3, 1] = "low"
+    with pytest.raises(kp.DataError, match="X holds text, such as 'low'; encode it"):
+        estimator.fit(table, Y)
+
+
+def test_columns_of_new_rows_that_are_no_numbers_are_named():
+    model = L1KRRegressor(norm_budget=0.1, search_branches=False).fit(X, Y)
+    table = NEW.copy()
+    table[0, 2] = np.nan
+    with pytest.raises(kp.DataError, match="NaN or inf in column 2"):
+        model.predict(table)

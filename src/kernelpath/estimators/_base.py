@@ -13,6 +13,7 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from kernelpath.errors import DataError
+from kernelpath.estimators._arrays import check_numbers
 from kernelpath.estimators._notebook import NotebookCard
 from kernelpath.inputs import ColumnTable, as_column_table, as_pandas, is_frame
 from kernelpath.path import FeaturePath, PathPoint
@@ -48,11 +49,7 @@ class PathSelector(NotebookCard, SelectorMixin, BaseEstimator):
             table = as_column_table(as_pandas(X))
             validate_data(self, X, skip_check_array=True)
         else:
-            values = validate_data(
-                self, X, accept_sparse=("csr", "csc"), dtype="numeric", ensure_all_finite=False,
-                ensure_min_samples=2,
-            )  # fmt: skip
-            table = as_column_table(values)
+            table = as_column_table(check_numbers(self, X, ensure_min_samples=2))
             if self._column_names is not None:
                 table = ColumnTable(table.values, self._column_names, table.categorical)
         return table, column_or_1d(y, warn=True)

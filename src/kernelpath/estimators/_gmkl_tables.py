@@ -10,6 +10,7 @@ from sklearn.utils.validation import validate_data
 
 from kernelpath.encoding import TableEncoder
 from kernelpath.errors import DataError
+from kernelpath.estimators._arrays import check_numbers
 from kernelpath.estimators._gmkl_kernels import BoundKernel, bind_kernel
 from kernelpath.estimators._path_cv_rows import check_training_rows
 from kernelpath.estimators._path_cv_setup import check_finite
@@ -72,10 +73,7 @@ class TableReader:
             validate_data(estimator, X, reset=False, skip_check_array=True)
             X = as_pandas(X)
         else:
-            X = validate_data(
-                estimator, X, reset=False, accept_sparse=("csr", "csc"), dtype="numeric",
-                ensure_all_finite=False,
-            )  # fmt: skip
+            X = check_numbers(estimator, X, reset=False)
         encoder = self._encoder
         table = ColumnTable(encoder.encode(X), encoder.names, encoder.categorical)
         check_finite(table)

@@ -15,6 +15,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kernelpath.errors import DataError, not_one_of
+from kernelpath.estimators._arrays import check_numbers
 from kernelpath.estimators._base import PathSelector
 from kernelpath.estimators._l1kr_columns import Columns, check_size
 from kernelpath.estimators._l1kr_outcome import Outcome
@@ -138,11 +139,10 @@ class L1KRBase(PathSelector):
         if is_frame(X):
             validate_data(self, X, skip_check_array=True, reset=False)
             table = as_column_table(as_pandas(X))
-            self._check_columns(table)
-            return self._columns.transform(table.values)
-        sparse_kinds = ("csr", "csc")
-        values = validate_data(self, X, accept_sparse=sparse_kinds, dtype="numeric", reset=False)
-        return self._columns.transform(values)
+        else:
+            table = as_column_table(check_numbers(self, X, reset=False))
+        self._check_columns(table)
+        return self._columns.transform(table.values)
 
     # -- paths -------------------------------------------------------------------------------------
 

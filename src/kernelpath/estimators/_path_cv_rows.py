@@ -7,6 +7,7 @@ from typing import Any
 from sklearn.utils.validation import validate_data
 
 from kernelpath.encoding import TableEncoder
+from kernelpath.estimators._arrays import check_numbers
 from kernelpath.estimators._path_cv_setup import check_finite, is_own
 from kernelpath.inputs import ColumnTable, as_pandas, is_frame
 from kernelpath.predictors.base import Rows
@@ -19,11 +20,7 @@ def check_training_rows(estimator: Any, X: Any) -> tuple[TableEncoder, Rows]:
         encoder, table = TableEncoder.fit(frame)  # names what is wrong with the columns
         validate_data(estimator, X, skip_check_array=True)
         return encoder, Rows(frame, table)
-    values = validate_data(
-        estimator, X, accept_sparse=("csr", "csc"), dtype="numeric", ensure_all_finite=False,
-        ensure_min_samples=2,
-    )  # fmt: skip
-    encoder, table = TableEncoder.fit(values)
+    encoder, table = TableEncoder.fit(check_numbers(estimator, X, ensure_min_samples=2))
     names = getattr(estimator, "_column_names", None)  # set by the command line
     return encoder, Rows(table.values, ColumnTable(table.values, names, table.categorical))
 
@@ -37,11 +34,7 @@ def check_new_rows(estimator: Any, X: Any) -> Rows:
         values = encoder.encode(frame)
         table = ColumnTable(values, encoder.names, encoder.categorical)
         return Rows(frame, _checked(estimator, table))
-    checked = validate_data(
-        estimator, X, reset=False, accept_sparse=("csr", "csc"), dtype="numeric",
-        ensure_all_finite=False,
-    )  # fmt: skip
-    values = encoder.encode(checked)
+    values = encoder.encode(check_numbers(estimator, X, reset=False))
     table = ColumnTable(values, encoder.names, encoder.categorical)
     return Rows(values, _checked(estimator, table))
 
