@@ -269,6 +269,14 @@ def test_who_gets_on_a_closed_curve_walks_it_once(monkeypatch):
     assert len(events) < 40
 
 
+def test_steps_that_lead_nowhere_come_to_an_end(monkeypatch):
+    monkeypatch.setattr(homotopy, "LONGEST", 1e-7)
+    monkeypatch.setattr(homotopy, "FIRST_STEP", 1e-7)
+    places, end = traced(system_of())
+    assert end == homotopy.STUCK
+    assert len(places) < 400
+
+
 # -- designs --------------------------------------------------------------------------------------
 
 

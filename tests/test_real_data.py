@@ -9,6 +9,7 @@ import pytest
 import scipy.sparse as sp
 from scipy.stats import rankdata
 from sklearn.feature_selection import f_classif
+from sklearn.model_selection import KFold
 
 import kernelpath as kp
 from kernelpath.alignment import align_table
@@ -195,3 +196,13 @@ def test_paths_of_real_tables(name, divergence, tmp_path):
         assert path.at(n_features=k).n_selected == k
     path.save(tmp_path / "real.kpath")
     assert kp.load_path(tmp_path / "real.kpath") == path
+
+
+def test_a_path_with_two_curves_next_to_each_other():
+    """Steps must not stay as short as rounding errors where the path turns within 1e-6."""
+    X, y = load("wisconsin_reg")
+    train, _ = list(KFold(10, shuffle=True, random_state=6).split(X))[6]
+    model = kp.L1KRRegressor(norm_budget=1.0, search_branches=False).fit(X[train], y[train])
+    assert model.end_ == "the ridge is next to zero"
+    assert len(model.path_) < 1000
+    assert model.path_.kkt.max() <= 1e-7

@@ -53,6 +53,8 @@ ONWARD = 1e-2  # of the way to where an event was expected
 FARTHEST = 0.3  # first correction, in the metric: a longer one means a bad prediction
 BEND = 0.85  # cosine of the angle between two tangents
 ASIDE = 0.4  # of a step: a longer correction may lead to another curve
+BLUR = 1e-6  # in the metric: shorter ones may be rounding errors
+CRAWL, MOST_CRAWLED = 1e-5, 300  # steps so short, one after the other, lead nowhere
 FIRST_STEP, LONGEST, SHORTEST = 0.05, 1.0, 1e-9
 AFTER, LONGEST_AFTER = 0.5, 0.2  # of the step that led to an event
 LONGER, SHORTER = 2.0, 0.4
@@ -110,7 +112,7 @@ class Homotopy(Corrector):
         """
         here = self._place(state, None, active, growing=towards == 0.0, towards=towards)
         yield here if towards else replace(here, event=("enter", int(active[-1])))
-        first, behind, step = here, None, FIRST_STEP
+        first, behind, step, crawled = here, None, FIRST_STEP, 0
         events: list[tuple[Event, Vector]] = []
         # At the end of a curve nothing is over for who walks back.
         while (here is first and towards < 0.0) or not self._is_over(here, len(events)):
@@ -119,7 +121,8 @@ class Homotopy(Corrector):
                 self.end = STUCK
                 return
             there, step = found
-            self.end = self._astray(there)
+            crawled = crawled + 1 if step < CRAWL else 0
+            self.end = STUCK if crawled > MOST_CRAWLED else self._astray(there)
             if self.end:
                 return
             if towards and passes(here, there, first):
@@ -200,7 +203,7 @@ class Homotopy(Corrector):
             return None
         there = self._place(*found, here.active, before=here)
         aside = float(np.linalg.norm((there.unknowns - guess) * here.metric))
-        if cosine(here, there) < BEND or there.side != here.side or aside > ASIDE * step:
+        if cosine(here, there) < BEND or there.side != here.side or aside > max(ASIDE * step, BLUR):
             return None
         return there
 
