@@ -4,12 +4,13 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help demo test test-nojit lint bench readme clean
+.PHONY: help demo test harden lint bench readme clean
 
 help:
 	@echo "make demo   run the main job on built-in data, results in demo-run/"
 	@echo "make test   lint, types and all tests"
 	@echo "make lint   lint, format and types only"
+	@echo "make harden thousands of damaged files, kills and hostile inputs, with a table of counts"
 	@echo "make bench  measure the numbers of docs/benchmarks.md again"
 
 $(STAMP): pyproject.toml
@@ -34,6 +35,11 @@ test: export OPENBLAS_NUM_THREADS = 1
 test: lint  # workers run beside each other, with one thread each
 	$(BIN)/pytest -n auto -q
 	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -q -n auto -m "not slow and not data" tests/alignment tests/combine tests/properties
+
+harden: export OMP_NUM_THREADS = 1
+harden: export OPENBLAS_NUM_THREADS = 1
+harden: $(STAMP)
+	PYTHONPATH=tests $(BIN)/python -m hardening
 
 bench: $(STAMP)
 	$(BIN)/python benchmarks/run_all.py

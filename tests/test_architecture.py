@@ -18,7 +18,7 @@ import kernelpath as kp
 
 SOURCE = Path(kp.__file__).parent
 FILES = sorted(SOURCE.rglob("*.py"))
-MAX_LINES = 400
+MAX_LINES = 400  # of code: docstrings, comments, imports and blank lines are free
 
 FOUNDATION = {
     "errors", "_version", "atomic", "archive", "provenance", "regularizers", "kernels", "targets",
@@ -222,11 +222,27 @@ def test_importing_the_command_line_is_cheap():
 # -- files ----------------------------------------------------------------------------------------
 
 
+def _lines_of_code(tree):
+    """Count the lines on which anything but imports and docstrings stands."""
+    lines = set()
+    free = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import | ast.ImportFrom) or _is_docstring(node):
+            free |= set(range(node.lineno, node.end_lineno + 1))
+        elif isinstance(node, ast.expr | ast.stmt | ast.arg | ast.excepthandler):
+            lines |= {node.lineno, node.end_lineno}
+    return len(lines - free)
+
+
+def _is_docstring(node):
+    return isinstance(node, ast.Expr) and isinstance(getattr(node.value, "value", None), str)
+
+
 @pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(SOURCE)))
 def test_files_are_short_and_say_what_they_are(file):
-    text = file.read_text(encoding="utf-8")
-    assert len(text.splitlines()) <= MAX_LINES
-    assert ast.get_docstring(ast.parse(text)), "no module docstring"
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    assert ast.get_docstring(tree), "no module docstring"
+    assert _lines_of_code(tree) <= MAX_LINES
 
 
 # -- documentation --------------------------------------------------------------------------------

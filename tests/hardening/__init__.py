@@ -1,0 +1,1 @@
+"""What an outsider does to break the package: short in the tests, long by ``make harden``."""
