@@ -29,7 +29,7 @@ PATH = ArchiveKind(
 )
 MODEL = ArchiveKind(
     format="kernelpath-model",
-    version=1,
+    version=2,
     header_name="model.json",
     noun="model",
     writer="PathCV.save",

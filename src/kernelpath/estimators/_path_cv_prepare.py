@@ -19,6 +19,7 @@ from kernelpath.estimators import _path_cv_setup as setup_checks
 from kernelpath.estimators._path_cv_routing import route
 from kernelpath.estimators._path_cv_rows import check_training_rows
 from kernelpath.estimators.lp_kta import LpKTASelector
+from kernelpath.estimators.saved_settings import refuse_stand_ins
 from kernelpath.evaluation.folds import check_scoring_works
 from kernelpath.evaluation.progress import Meter, WorkPlan
 from kernelpath.evaluation.study import Split, Study, inner_of
@@ -58,6 +59,7 @@ def prepare(
     model: PathCV, X: Any, y: Any, groups: Any, sample_weight: Any, params: dict[str, Any]
 ) -> Setup:
     """Check everything that can be checked, trace the path of all rows, and plan the work."""
+    refuse_stand_ins(model)
     selector = LpKTASelector() if model.selector is None else model.selector
     check_rule(model.rule, model.budget, model.tolerance)
     setup_checks.check_switches(model)

@@ -18,6 +18,7 @@ from sklearn.metrics import check_scoring, get_scorer, get_scorer_names
 from sklearn.model_selection import check_cv
 
 from kernelpath.errors import DataError, not_one_of
+from kernelpath.estimators.saved_settings import NotSaved
 from kernelpath.evaluation.study import Split, Study, make_splitter
 from kernelpath.inputs import ColumnTable
 from kernelpath.predictors.joint_rbf import JointRBFSVM
@@ -59,8 +60,8 @@ def resolve_predictors(predictor: Any, selector: Any) -> tuple[Any, ...]:
 
 
 def is_own(predictor: Any) -> bool:
-    """Whether the predictor is a machine of this package."""
-    return isinstance(predictor, str | WeightedKernelSVM | JointRBFSVM)
+    """Whether the predictor is a machine of this package, as all are that files can hold."""
+    return isinstance(predictor, str | WeightedKernelSVM | JointRBFSVM | NotSaved)
 
 
 def check_switches(model: Any) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import io
 import os
-from dataclasses import asdict
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -24,42 +23,34 @@ from kernelpath.archive import (
 )
 from kernelpath.encoding import TableEncoder
 from kernelpath.estimators._path_cv_setup import resolve_scorer
-from kernelpath.estimators.lp_kta import LpKTASelector
+from kernelpath.estimators._path_cv_file_v1 import first_version_settings
 from kernelpath.estimators.path_cv import PathCV
+from kernelpath.estimators.saved_settings import NotSaved, SettingsWriter, decode_all
 from kernelpath.evaluation.tuning import Choice
 from kernelpath.nested import NestedScore
 from kernelpath.operating_point import OperatingPoint
 from kernelpath.path_file import load_path, save_path
-from kernelpath.predictors.joint_rbf import JointRBFSVM
 from kernelpath.predictors.models import ConstantModel, KernelModel
 from kernelpath.predictors.state import machine_from, machine_state
 from kernelpath.predictors.svm import Task
-from kernelpath.predictors.weighted_kernel import WeightedKernelSVM
 from kernelpath.progress import working
 from kernelpath.provenance import versions
 from kernelpath.scoring import PathScores
 from kernelpath.stability import stability_of
 
-PREDICTORS = {"WeightedKernelSVM": WeightedKernelSVM, "JointRBFSVM": JointRBFSVM}
-SAVED_PARAMETERS = (
-    "predictor", "cv", "scoring", "rule", "n_features", "n_jobs", "verbose", "random_state",
-    "budget", "tolerance", "inner_cv", "nested", "class_weight", "probability", "task",
-    "memory_limit",
-)  # fmt: skip
-
-
 @working("writing")
 def save_model(model: PathCV, file: str | os.PathLike | BinaryIO) -> None:
     """Write a fitted PathCV, whole or not at all; see :meth:`PathCV.save`."""
+    settings = SettingsWriter()
     header: dict[str, Any] = {
         "task": model.task_,
         "n_features_in": model.n_features_in_,
         "has_names": hasattr(model, "feature_names_in_"),
-        "parameters": _parameters(model),
-        "selector": _selector_state(model.selector),
+        "settings": settings.estimator(model),
         "versions": versions(),
     }
     arrays: dict[str, np.ndarray] = {"path": _path_bytes(model)}
+    arrays |= {f"settings/{name}": array for name, array in settings.arrays.items()}
     header["classes"], labels = _label_arrays(getattr(model, "classes_", None))
     arrays |= labels
     if header["has_names"]:
@@ -78,8 +69,8 @@ def save_model(model: PathCV, file: str | os.PathLike | BinaryIO) -> None:
     header["models"] = {}
     for k, fitted in model._models.items():
         kind, meta, own = _model_state(fitted)
-        settings = model._choices[k].setting if k in model._choices else {}
-        header["models"][str(k)] = {"kind": kind, "meta": meta, "settings": settings}
+        chosen = model._choices[k].setting if k in model._choices else {}
+        header["models"][str(k)] = {"kind": kind, "meta": meta, "settings": chosen}
         arrays |= {f"model {k}/{key}": value for key, value in own.items()}
     with saving(MODEL, file):
         write_archive(MODEL, file, header, arrays)
@@ -97,7 +88,9 @@ def load_model(file: str | os.PathLike | BinaryIO) -> PathCV:
     -------
     PathCV
         Predicts, transforms and plots as before; it has no training rows, so other numbers of
-        features than those saved need a new ``fit``.
+        features than those saved need a new ``fit``.  That is the fit of the saved model: its
+        settings are in the file.  What cannot be saved, such as a selector or a scoring of your
+        own, comes back as a stand-in, and ``fit`` refuses until ``set_params`` replaced it.
 
     Raises
     ------
@@ -124,14 +117,11 @@ def load_model(file: str | os.PathLike | BinaryIO) -> PathCV:
 
 
 def _build(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> PathCV:
-    parameters = dict(header["parameters"])
-    if isinstance(parameters.get("predictor"), dict):
-        saved = parameters["predictor"]
-        parameters["predictor"] = PREDICTORS[saved["kind"]](
-            **{name: tuple(values) for name, values in saved["settings"].items()}
-        )
-    selector = header["selector"]
-    model = PathCV(None if selector is None else LpKTASelector(**selector), **parameters)
+    path = load_path(io.BytesIO(arrays["path"].tobytes()))
+    if header["format_version"] == 1:
+        model = PathCV(**first_version_settings(header, path.method))
+    else:
+        model = PathCV(**decode_all(header["settings"], _own(arrays, "settings")))
     model.task_ = header["task"]
     model.n_features_in_ = int(header["n_features_in"])
     classes = _labels(header["classes"], arrays)
@@ -142,7 +132,7 @@ def _build(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> PathCV:
     names = model.feature_names_in_ if header["frame"] else None
     categories = {int(column): values for column, values in header["categories"].items()}
     model._encoder = TableEncoder(model.n_features_in_, names, categories)
-    model.path_ = load_path(io.BytesIO(arrays["path"].tobytes()))
+    model.path_ = path
     parts = {name: _own(arrays, name) for name in header["parts"]}
     states = {name: (header["parts"][name], parts[name]) for name in parts}
     model.scores_ = PathScores.from_state(*states.pop("scores"))
@@ -164,8 +154,8 @@ def _build(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> PathCV:
         int(k): Choice(-1, saved["settings"], float("nan")) for k, saved in header["models"].items()
     }
     model.model_ = model._models[model.operating_point_.n_features]
-    if "scoring" in parameters:  # a function cannot be saved
-        model.scorer_, _ = resolve_scorer(parameters["scoring"], model.task_)
+    if not isinstance(model.scoring, NotSaved):  # a function cannot be saved
+        model.scorer_, _ = resolve_scorer(model.scoring, model.task_)
     return model
 
 
@@ -193,42 +183,6 @@ def _path_bytes(model: PathCV) -> np.ndarray:
     buffer = io.BytesIO()
     save_path(model.path_, buffer)
     return np.frombuffer(buffer.getvalue(), np.uint8)
-
-
-def _parameters(model: PathCV) -> dict[str, Any]:
-    """Parameters that JSON can hold; others fall back to their defaults when loaded."""
-    kept: dict[str, Any] = {}
-    for name in SAVED_PARAMETERS:
-        value = getattr(model, name)
-        if name == "predictor" and type(value).__name__ in PREDICTORS:
-            settings = {key: np.atleast_1d(v).tolist() for key, v in asdict(value).items()}
-            kept[name] = {"kind": type(value).__name__, "settings": settings}
-        elif _is_plain(value):
-            kept[name] = _as_json(value)
-    return kept
-
-
-def _as_json(value: Any) -> Any:
-    """Plain numbers in place of NumPy's."""
-    if isinstance(value, list | tuple):
-        return [_as_json(item) for item in value]
-    return value.item() if isinstance(value, np.generic) else value
-
-
-def _is_plain(value: Any) -> bool:
-    if isinstance(value, list | tuple):
-        return all(_is_plain(item) for item in value)
-    if isinstance(value, np.generic):
-        return True
-    return value is None or isinstance(value, str | int | float | bool)
-
-
-def _selector_state(selector: Any) -> dict[str, Any] | None:
-    """Settings of the package's own selector; None for others, which predicting does not need."""
-    if not isinstance(selector, LpKTASelector):
-        return None
-    settings = selector.get_params(deep=False).items()
-    return {name: _as_json(value) for name, value in settings if _is_plain(value)}
 
 
 def _label_arrays(classes: np.ndarray | None) -> tuple[str | None, dict[str, np.ndarray]]:
