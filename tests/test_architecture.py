@@ -73,6 +73,7 @@ ALLOWED = {
 }  # fmt: skip
 ONE_LAYER = {  # modules that belong together
     "path_parts": "path", "path_file": "path", "archive_kinds": "archive",
+    "archive_forms": "archive",
     "table_files": "tables", "budget_set": "feasible_sets", "projections": "feasible_sets",
     "__main__": "cli",
     "operating_point": "scoring", "stability": "scoring", "nested": "scoring",

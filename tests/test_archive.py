@@ -53,7 +53,7 @@ def test_round_trip_of_another_kind(tmp_path):
     write_archive(MODEL, file, HEADER, ARRAYS)
     header, arrays, label = read_archive(MODEL, file)
     assert header.items() >= HEADER.items()
-    assert (header["format"], header["format_version"]) == ("kernelpath-model", 1)
+    assert (header["format"], header["format_version"]) == ("kernelpath-model", MODEL.version)
     assert list(arrays) == list(ARRAYS)
     for name, array in ARRAYS.items():
         np.testing.assert_array_equal(arrays[name], array, strict=True)
@@ -88,9 +88,11 @@ def test_kinds_can_be_told_apart():
     foreign = replace(MODEL, format="elsewhere-model")
     with pytest.raises(PathFileError, match="not a saved model: its format is 'elsewhere-model'"):
         read(to_file(foreign))
-    with pytest.raises(PathFileError, match=r"newer kernelpath \(format 2\).* up to 1: upgrade"):
-        read(to_file(replace(MODEL, version=2)))
-    assert read(to_file(), replace(MODEL, version=2))[0]["format_version"] == 1
+    newer = rf"newer kernelpath \(format {MODEL.version + 1}\).* up to {MODEL.version}: upgrade"
+    with pytest.raises(PathFileError, match=newer):
+        read(to_file(replace(MODEL, version=MODEL.version + 1)))
+    later = replace(MODEL, version=MODEL.version + 1)
+    assert read(to_file(), later)[0]["format_version"] == MODEL.version
 
 
 def test_messages_use_the_words_of_the_kind(tmp_path):

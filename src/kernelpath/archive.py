@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import math
 import os
 import shutil
 import stat
@@ -19,27 +20,35 @@ import struct
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
 
 import numpy as np
 
+from kernelpath.archive_forms import Forms, checked_count
 from kernelpath.archive_kinds import FOLD, KINDS, MODEL, PATH, ArchiveKind
 from kernelpath.atomic import replacing
 from kernelpath.errors import PathFileError
 
 __all__ = [
-    "FOLD", "KINDS", "MODEL", "PATH", "ArchiveKind", "building", "decode_names", "encode_names",
+    "FOLD", "KINDS", "MAX_COLUMNS", "MODEL", "PATH", "ArchiveKind", "building", "decode_names", "encode_names",
     "read_archive", "saving", "write_archive",
 ]  # fmt: skip
 
 File = str | os.PathLike | BinaryIO
+FormsOf = Callable[[dict[str, Any], str], Forms]  # from a header and what messages call the file
 Arrays = dict[str, np.ndarray]
 
 _SEAL_LENGTH = 64  # hexadecimal SHA-256, as the comment of the zip
 _CHUNK_BYTES = 2**24
+# No small file takes much memory: arrays of more than 16 MB are at most 100 times as large as the
+# file.  The writer leaves arrays uncompressed where that would not hold.
+_FREE_BYTES = 2**24
+_MOST_INFLATED = 100
+#: Columns that a path or a table may have, unless more are asked for.
+MAX_COLUMNS = 5_000_000
 
 # What reading a file made up on purpose can raise; an accident is caught earlier, by the seal.
 _DAMAGE = (
@@ -48,7 +57,13 @@ _DAMAGE = (
 )
 
 
-def write_archive(kind: ArchiveKind, file: File, header: dict[str, Any], arrays: Arrays) -> None:
+def write_archive(
+    kind: ArchiveKind,
+    file: File,
+    header: dict[str, Any],
+    arrays: Arrays,
+    forms: FormsOf | None = None,
+) -> None:
     """Write a file, whole or not at all.
 
     Parameters
@@ -61,11 +76,15 @@ def write_archive(kind: ArchiveKind, file: File, header: dict[str, Any], arrays:
         What JSON can hold, under any key but "format", "format_version", "arrays", "arrays_npz".
     arrays : dict of str to array
         Of anything but Python objects; written in this order.
+    forms : callable, optional
+        What :func:`read_archive` will be given: what it would refuse is not written.
 
     Raises
     ------
     OSError
         If the file cannot be written; the message names it.
+    ValueError
+        If the arrays are not of these forms.
 
     Examples
     --------
@@ -76,6 +95,11 @@ def write_archive(kind: ArchiveKind, file: File, header: dict[str, Any], arrays:
     >>> header["method"], arrays["weights"]
     ('demo', array([0.5 , 0.25]))
     """
+    if forms is not None:
+        try:
+            forms(header | {"arrays": arrays}, f"the {kind.noun}").check(arrays)
+        except ValueError as error:
+            raise ValueError(f"the {kind.noun} cannot be saved: {error}") from None
     if not isinstance(file, str | os.PathLike):
         with tempfile.SpooledTemporaryFile(max_size=4 * _CHUNK_BYTES) as buffer:
             _write(kind, buffer, header, arrays)
@@ -111,10 +135,31 @@ def _write(kind: ArchiveKind, file: Any, header: dict[str, Any], arrays: Arrays)
     if taken := {"format", "format_version", "arrays", "arrays_npz"} & header.keys():
         raise ValueError(f"keys of the header that are not free: {sorted(taken)}")
     full = {"format": kind.format, "format_version": kind.version, **header}
+    if not _is_plausible(_write_zip(kind, file, full, arrays, zipfile.ZIP_DEFLATED), arrays):
+        file.seek(0)
+        file.truncate()
+        _write_zip(kind, file, full, arrays, zipfile.ZIP_STORED)
+    _seal(file)
+
+
+def _is_plausible(n_bytes: int, arrays: Arrays) -> bool:
+    """Whether a file of this size may hold the arrays."""
+    return sum(array.nbytes for array in arrays.values()) <= _most_bytes(n_bytes)
+
+
+def _most_bytes(n_bytes: int) -> int:
+    """Size of all arrays, at most, in a file of this size."""
+    return max(_FREE_BYTES, _MOST_INFLATED * n_bytes)
+
+
+def _write_zip(
+    kind: ArchiveKind, file: Any, full: dict[str, Any], arrays: Arrays, compression: int
+) -> int:
+    """Write all members; return the number of bytes."""
     with zipfile.ZipFile(file, "w") as outer:
         with _member(outer, "arrays.npz", zipfile.ZIP_STORED) as stream:
             npz = _HashedWriter(stream)
-            full["arrays"] = _write_npz(arrays, npz)
+            full["arrays"] = _write_npz(arrays, npz, compression)
             full["arrays_npz"] = npz.summary()
         text = json.dumps(full, indent=1).encode("ascii")
         checksum = f"{hashlib.sha256(text).hexdigest()}  {kind.header_name}\n".encode()
@@ -122,7 +167,7 @@ def _write(kind: ArchiveKind, file: Any, header: dict[str, Any], arrays: Arrays)
             with _member(outer, name, zipfile.ZIP_STORED) as stream:
                 stream.write(data)
         outer.comment = b"0" * _SEAL_LENGTH
-    _seal(file)
+    return file.seek(0, os.SEEK_END)
 
 
 def _seal(file: Any) -> None:
@@ -166,14 +211,16 @@ class _HashedWriter:
         return {"bytes": self.size, "sha256": self.digest.hexdigest()}
 
 
-def _write_npz(arrays: Arrays, file: Any) -> dict[str, dict]:
+def _write_npz(
+    arrays: Arrays, file: Any, compression: int = zipfile.ZIP_DEFLATED
+) -> dict[str, dict]:
     """Write what ``np.savez`` would, with fixed headers and a hash of every member."""
     summaries = {}
     with zipfile.ZipFile(file, "w") as npz:
         for name, array in arrays.items():
             if array.dtype.hasobject:
                 raise TypeError(f"array {name!r} holds Python objects and cannot be saved")
-            with _member(npz, f"{name}.npy", zipfile.ZIP_DEFLATED) as stream:
+            with _member(npz, f"{name}.npy", compression) as stream:
                 npy = _HashedWriter(stream)
                 array = np.asarray(array, order="C")
                 meta = np.lib.format.header_data_from_array_1_0(array)
@@ -185,13 +232,18 @@ def _write_npz(arrays: Arrays, file: Any) -> dict[str, dict]:
     return summaries
 
 
-def read_archive(kind: ArchiveKind, file: File) -> tuple[dict[str, Any], Arrays, str]:
+def read_archive(
+    kind: ArchiveKind, file: File, forms: FormsOf | None = None
+) -> tuple[dict[str, Any], Arrays, str]:
     """Read what :func:`write_archive` wrote, refusing a file with any byte changed.
 
     Parameters
     ----------
     kind : ArchiveKind
     file : str, path-like or readable binary file
+    forms : callable, optional
+        From the header, what the arrays must be; types and shapes are checked before an array is
+        unpacked.
 
     Returns
     -------
@@ -220,17 +272,31 @@ def read_archive(kind: ArchiveKind, file: File) -> tuple[dict[str, Any], Arrays,
             header = _read_header(kind, outer, label)
             if not _seal_holds(content):
                 raise ValueError("a byte differs from what was written")
+            n_bytes = len(content)
             del content  # as large as the arrays
             stored = _read_member(outer, _stored(outer, "arrays.npz"), header["arrays_npz"])
         with zipfile.ZipFile(io.BytesIO(stored)) as npz:
-            declared = {f"{name}.npy": entry for name, entry in header["arrays"].items()}
-            if sorted(npz.namelist()) != sorted(declared):
-                raise ValueError("the arrays are not the declared ones")
-            arrays = {
-                name.removesuffix(".npy"): _parse_npy(_read_member(npz, npz.getinfo(name), entry))
-                for name, entry in declared.items()
-            }
+            due = None if forms is None else forms(header, label)
+            arrays = _read_npz(npz, header, n_bytes, due)
     return header, arrays, label
+
+
+def _read_npz(
+    npz: zipfile.ZipFile, header: dict[str, Any], n_bytes: int, due: Forms | None
+) -> Arrays:
+    """Arrays of the declared names, sizes, forms and checksums."""
+    declared = {f"{name}.npy": entry for name, entry in header["arrays"].items()}
+    if sorted(npz.namelist()) != sorted(declared):
+        raise ValueError("the arrays are not the declared ones")
+    total = sum(checked_count(entry, "bytes") for entry in declared.values())
+    if total > _most_bytes(n_bytes):
+        raise ValueError(f"{total:,} bytes of arrays are declared in a file of {n_bytes:,}")
+    if due is not None:
+        due.check_names(header["arrays"])
+    return {
+        name: _read_npy(npz, npz.getinfo(f"{name}.npy"), entry, name, due)
+        for name, entry in header["arrays"].items()
+    }
 
 
 @contextmanager
@@ -329,15 +395,43 @@ def _read_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, declared: dict
     return data
 
 
-def _parse_npy(data: bytes) -> np.ndarray:
-    """Read-only array over the bytes of an .npy file; cannot run code, does not copy."""
-    stream = io.BytesIO(data)
+def _read_npy(
+    npz: zipfile.ZipFile, info: zipfile.ZipInfo, declared: dict, name: str, due: Forms | None
+) -> np.ndarray:
+    """Read-only array of a member; its type and shape are known before it is unpacked."""
+    if info.file_size != declared["bytes"]:
+        raise ValueError(f"{info.filename} has {info.file_size} bytes, not {declared['bytes']}")
+    with npz.open(info) as stream:
+        head = stream.read(10)
+        head += stream.read(int.from_bytes(head[8:10], "little"))
+        dtype, shape = _parse_head(head)
+        if len(head) + math.prod(shape) * dtype.itemsize != info.file_size:
+            raise ValueError(f"{name} has not the size of its shape {shape}")
+        if due is not None:
+            due.check_head(name, dtype, shape)
+        data = stream.read(info.file_size - len(head))
+    digest = hashlib.sha256(head)
+    digest.update(data)
+    if digest.hexdigest() != declared["sha256"]:
+        raise ValueError(f"{info.filename} does not match its checksum")
+    array = np.frombuffer(data, dtype).reshape(shape)
+    if not dtype.isnative:
+        array = array.astype(dtype.newbyteorder("="))
+        array.setflags(write=False)
+    if due is not None:
+        due.check_values(name, array)
+    return array
+
+
+def _parse_head(head: bytes) -> tuple[np.dtype, tuple[int, ...]]:
+    """Type and shape of an .npy file; cannot run code."""
+    stream = io.BytesIO(head)
     if np.lib.format.read_magic(stream) != (1, 0):
         raise ValueError("unknown version of an array")
     shape, fortran, dtype = np.lib.format.read_array_header_1_0(stream)
-    if fortran or dtype.hasobject:
+    if fortran or dtype.hasobject or dtype.names or min(shape, default=0) < 0:
         raise ValueError("an array is of a kind that is never written")
-    return np.frombuffer(data, dtype, offset=stream.tell()).reshape(shape)
+    return dtype, shape
 
 
 def encode_names(names: Sequence[str] | np.ndarray, prefix: str = "names") -> Arrays:

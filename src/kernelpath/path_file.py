@@ -6,7 +6,9 @@ paths give equal bytes.
 
 from __future__ import annotations
 
+import math
 import os
+from functools import partial
 from importlib import import_module
 from typing import Any, BinaryIO
 
@@ -14,6 +16,7 @@ import numpy as np
 from scipy import sparse
 
 from kernelpath.archive import (
+    MAX_COLUMNS,
     PATH,
     building,
     decode_names,
@@ -22,12 +25,42 @@ from kernelpath.archive import (
     saving,
     write_archive,
 )
+from kernelpath.archive_forms import (
+    ANY,
+    REAL,
+    WHOLE,
+    Form,
+    Forms,
+    checked_count,
+    checked_text,
+    name_forms,
+    named,
+)
 from kernelpath.errors import PathFileError
 from kernelpath.path import EXTENSIONS, EventTable, FeaturePath
 from kernelpath.progress import working
 
 #: Modules that register an extension when imported; path.py must not import them.
 EXTENSION_MODULES = {"lp-kta": "kernelpath.tracers.lp_kta_path"}
+TURN = EventTable.KINDS.index("turn")
+
+#: Values, residuals and gaps are NaN where a method has none.
+FORMS = {
+    "parameters": Form(REAL, ("points",), infinite=True),
+    "values": Form(REAL, ("points",), nan=True, infinite=True),
+    "kkt": Form(REAL, ("points",), low=0, nan=True, infinite=True),
+    "gaps": Form(REAL, ("points",), low=0, nan=True, infinite=True),
+    "weights_data": Form(REAL, ("weights",), low=0),
+    "weights_indptr": Form(WHOLE, ("points + 1",), low=0),
+    "weights_steps": Form(WHOLE, ("weights",)),
+    "supports_indptr": Form(WHOLE, ("points + 1",), low=0, optional=True),
+    "supports_steps": Form(WHOLE, ("supports",), optional=True),
+    "event_kinds": Form("u1", ("events",), high=len(EventTable.KINDS) - 1),
+    "event_features": Form("i8", ("events",), low=-1),
+    "event_parameters": Form(REAL, ("events",), infinite=True),
+    "event_positions": Form("i8", ("events",), low=0),
+    **name_forms("columns", optional=True),
+}
 
 
 @working("writing")
@@ -48,7 +81,7 @@ def save_path(path: FeaturePath, file: str | os.PathLike | BinaryIO) -> None:
         If the file cannot be written; the message names it.
     """
     with saving(PATH, file):
-        write_archive(PATH, file, *_parts(path))
+        write_archive(PATH, file, *_parts(path), path_forms)
 
 
 def _parts(path: FeaturePath) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
@@ -85,13 +118,36 @@ def _path_arrays(path: FeaturePath) -> dict[str, np.ndarray]:
     return arrays
 
 
+def path_forms(header: dict[str, Any], label: str, max_columns: float = math.inf) -> Forms:
+    """What the arrays of a path must be."""
+    checked_text(header, "method", "parameter_name")
+    points = checked_count(header, "n_points", low=1)
+    features = checked_count(header, "n_features")
+    if features > max_columns:
+        hint = "if that is right, load it with a larger max_columns"
+        raise PathFileError(f"{label} is a path over {features:,} columns: {hint}")
+    if not isinstance(header["provenance"], dict):
+        raise ValueError("provenance is not given by names")
+    forms = dict(FORMS)
+    if (saved := header["extension"]) is not None:
+        own = getattr(_extension(saved), "FORMS", None)
+        unknown = [name for name in header["arrays"] if name.startswith("extension.")]
+        forms |= dict.fromkeys(unknown, Form(ANY, None)) if own is None else named("extension.", own)
+    return Forms(forms, {"points": points, "points + 1": points + 1, "columns": features})
+
+
 @working("reading")
-def load_path(file: str | os.PathLike | BinaryIO) -> FeaturePath:
+def load_path(
+    file: str | os.PathLike | BinaryIO, *, max_columns: int = MAX_COLUMNS
+) -> FeaturePath:
     """Read a path that :func:`save_path` wrote, refusing a file with any byte changed.
 
     Parameters
     ----------
     file : str, path-like or readable binary file
+    max_columns : int
+        Most columns that the table of the path may have: a small file may declare any number, and
+        every point of the path is a vector of that length.
 
     Raises
     ------
@@ -111,13 +167,15 @@ def load_path(file: str | os.PathLike | BinaryIO) -> FeaturePath:
     >>> load_path(io.BytesIO(file.getvalue())) == path
     True
     """
-    header, arrays, label = read_archive(PATH, file)
+    header, arrays, label = read_archive(PATH, file, partial(path_forms, max_columns=max_columns))
     with building(PATH, label):
         return _build(header, arrays, label)
 
 
 def _build(header: dict[str, Any], arrays: dict[str, np.ndarray], label: str) -> FeaturePath:
     """Path from checked parts; the constructor checks that they fit together."""
+    if np.any((arrays["event_features"] < 0) & (arrays["event_kinds"] != TURN)):
+        raise ValueError("an event of no feature is not a turn")
     shape = (header["n_points"], header["n_features"])
     indices = _indices(arrays["weights_steps"], shape[1])
     indptr = arrays["weights_indptr"]
@@ -154,15 +212,21 @@ def _indices(steps: np.ndarray, n_features: int) -> np.ndarray:
     return indices
 
 
-def _read_extension(saved: dict | None, arrays: dict[str, np.ndarray], label: str) -> Any:
-    if saved is None:
-        return None
+def _extension(saved: dict) -> Any:
+    """Class of a saved extension, None if it is not known."""
     kind = saved["kind"]
     if kind not in EXTENSIONS and kind in EXTENSION_MODULES:
         import_module(EXTENSION_MODULES[kind])
-    if kind not in EXTENSIONS:
-        remedy = "import the package that defines it first"
-        raise PathFileError(f"{label} needs the extension {kind!r}, unknown here: {remedy}")
+    return EXTENSIONS.get(kind)
+
+
+def _read_extension(saved: dict | None, arrays: dict[str, np.ndarray], label: str) -> Any:
+    if saved is None:
+        return None
+    known = _extension(saved)
+    if known is None:
+        what = f"{label} needs the extension {saved['kind']!r}, unknown here"
+        raise PathFileError(f"{what}: import the package that defines it first")
     prefix = "extension."
     own = {name.removeprefix(prefix): a for name, a in arrays.items() if name.startswith(prefix)}
-    return EXTENSIONS[kind].from_state(saved["meta"], own)
+    return known.from_state(saved["meta"], own)

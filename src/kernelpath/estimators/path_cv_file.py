@@ -7,12 +7,15 @@ holds the path, the scores, the operating point and the models, not the training
 from __future__ import annotations
 
 import io
+import math
 import os
+from functools import partial
 from typing import Any, BinaryIO
 
 import numpy as np
 
 from kernelpath.archive import (
+    MAX_COLUMNS,
     MODEL,
     building,
     decode_names,
@@ -21,8 +24,20 @@ from kernelpath.archive import (
     saving,
     write_archive,
 )
+from kernelpath.archive_forms import (
+    ANY,
+    REAL,
+    WHOLE,
+    Form,
+    Forms,
+    checked_count,
+    name_forms,
+    named,
+    within,
+)
 from kernelpath.encoding import TableEncoder
-from kernelpath.estimators._path_cv_setup import resolve_scorer
+from kernelpath.errors import PathFileError
+from kernelpath.estimators._path_cv_setup import is_own, resolve_scorer
 from kernelpath.estimators._path_cv_file_v1 import first_version_settings
 from kernelpath.estimators.path_cv import PathCV
 from kernelpath.estimators.saved_settings import NotSaved, SettingsWriter, decode_all
@@ -31,7 +46,7 @@ from kernelpath.nested import NestedScore
 from kernelpath.operating_point import OperatingPoint
 from kernelpath.path_file import load_path, save_path
 from kernelpath.predictors.models import ConstantModel, KernelModel
-from kernelpath.predictors.state import machine_from, machine_state
+from kernelpath.predictors.state import machine_forms, machine_from, machine_state
 from kernelpath.predictors.svm import Task
 from kernelpath.progress import working
 from kernelpath.provenance import versions
@@ -73,16 +88,79 @@ def save_model(model: PathCV, file: str | os.PathLike | BinaryIO) -> None:
         header["models"][str(k)] = {"kind": kind, "meta": meta, "settings": chosen}
         arrays |= {f"model {k}/{key}": value for key, value in own.items()}
     with saving(MODEL, file):
-        write_archive(MODEL, file, header, arrays)
+        write_archive(MODEL, file, header, arrays, model_forms)
+
+
+#: What the arrays of scores, of an operating point and of an outer loop must be.
+SCORES = {
+    "n_features": Form("i8", ("sizes",), low=1),
+    "per_fold": Form(REAL, ("folds", "sizes"), nan=True),
+    "parameters": Form(REAL, ("folds", "sizes"), nan=True, infinite=True),
+    "n_used": Form("i8", ("folds", "sizes"), low=0),
+    "chance": Form(REAL, ("folds",), nan=True),
+    "supports_indptr": Form(WHOLE, ("folds", "sizes + 1"), low=0, optional=True),
+    "supports_indices": Form(WHOLE, ("entries",), low=0, optional=True),
+}
+POINT = {
+    "numbers": Form(REAL, (3,), nan=True, infinite=True),
+    "weights": Form(REAL, ("columns",), low=0),
+    "support": Form("b1", ("columns",)),
+}
+NESTED = {
+    "per_fold": Form(REAL, ("outer folds",), optional=True),
+    "n_features": Form("i8", ("outer folds",), low=0, optional=True),
+}
+
+
+def model_forms(header: dict[str, Any], label: str, max_columns: float = math.inf) -> Forms:
+    """What the arrays of a model must be."""
+    if header["task"] not in ("classification", "regression"):
+        raise ValueError(f"the task is {str(header['task'])[:40]}")
+    n_columns = checked_count(header, "n_features_in", low=1)
+    if n_columns > max_columns:
+        hint = "if that is right, load it with a larger max_columns"
+        raise PathFileError(f"{label} is a model of {n_columns:,} columns: {hint}")
+    forms = {"path": Form("u1", ("path",))}
+    if header["classes"] == "numbers":
+        forms["classes"] = Form("b1 i1 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8", ("classes",))
+    elif header["classes"] is not None:
+        forms |= name_forms("classes", "class_labels")
+    if header["has_names"]:
+        forms |= name_forms("columns")
+    for name in header["parts"]:
+        own = POINT if name == "point" else SCORES
+        forms |= named(f"{name}/", {key: _apart(form, f"{name} ") for key, form in own.items()})
+    forms |= named("nested/", NESTED)
+    for k, saved in header["models"].items():
+        constant = {"value": Form(REAL, ("1|classes",))}
+        kind = saved["kind"]
+        own = constant
+        if kind != ConstantModel.name:
+            own = machine_forms(kind, saved["meta"], n_columns)
+            own = {name: within(form, f"model {k} ") for name, form in own.items()}
+        forms |= named(f"model {k}/", own)
+    settings = [name for name in header["arrays"] if name.startswith("settings/")]
+    forms |= dict.fromkeys(settings, Form(ANY, None))
+    counts = {"columns": n_columns} | ({} if header["classes"] else {"classes": 1})
+    return Forms(forms, counts)
+
+
+def _apart(form: Form, prefix: str) -> Form:
+    """Give the counts of a part names of their own, but for the columns of the table."""
+    return form if form.shape == ("columns",) else within(form, prefix)
 
 
 @working("reading")
-def load_model(file: str | os.PathLike | BinaryIO) -> PathCV:
+def load_model(
+    file: str | os.PathLike | BinaryIO, *, max_columns: int = MAX_COLUMNS
+) -> PathCV:
     """Read a model that :meth:`PathCV.save` wrote, refusing a file with any byte changed.
 
     Parameters
     ----------
     file : str, path-like or readable binary file
+    max_columns : int
+        Most columns that the table of the model may have: a small file may declare any number.
 
     Returns
     -------
@@ -111,26 +189,32 @@ def load_model(file: str | os.PathLike | BinaryIO) -> PathCV:
     >>> bool((again.predict(data.X) == model.predict(data.X)).all())
     True
     """
-    header, arrays, label = read_archive(MODEL, file)
+    forms = partial(model_forms, max_columns=max_columns)
+    header, arrays, label = read_archive(MODEL, file, forms)
     with building(MODEL, label):
         return _build(header, arrays)
 
 
 def _build(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> PathCV:
-    path = load_path(io.BytesIO(arrays["path"].tobytes()))
+    path = load_path(io.BytesIO(arrays["path"].tobytes()), max_columns=header["n_features_in"])
+    if path.n_features != header["n_features_in"]:
+        raise ValueError("the path is over other columns than the model")
     if header["format_version"] == 1:
         model = PathCV(**first_version_settings(header, path.method))
     else:
         model = PathCV(**decode_all(header["settings"], _own(arrays, "settings")))
+    if not (is_own(model.predictor) and isinstance(model.probability, bool)):
+        raise ValueError("the predictor is none that a file can hold")
     model.task_ = header["task"]
     model.n_features_in_ = int(header["n_features_in"])
     classes = _labels(header["classes"], arrays)
+    _check_classes(classes, model.task_)
     if classes is not None:
         model.classes_ = classes
     if header["has_names"]:
         model.feature_names_in_ = np.array(decode_names(arrays), dtype=object)
     names = model.feature_names_in_ if header["frame"] else None
-    categories = {int(column): values for column, values in header["categories"].items()}
+    categories = _checked_categories(header["categories"], model.n_features_in_)
     model._encoder = TableEncoder(model.n_features_in_, names, categories)
     model.path_ = path
     parts = {name: _own(arrays, name) for name in header["parts"]}
@@ -141,6 +225,9 @@ def _build(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> PathCV:
         name.removeprefix("baseline "): PathScores.from_state(*state)
         for name, state in states.items()
     }
+    for scores in (model.scores_, *model.baseline_scores_.values()):
+        if scores.n_columns not in (None, model.n_features_in_):
+            raise ValueError("the scores are of another table")
     model.stability_ = stability_of(model.scores_, model.path_.feature_names)
     if "nested/per_fold" in arrays:
         own = _own(arrays, "nested")
@@ -159,6 +246,26 @@ def _build(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> PathCV:
     return model
 
 
+def _check_classes(classes: np.ndarray | None, task: str) -> None:
+    if (classes is None) != (task == "regression"):
+        raise ValueError("the classes do not fit the task")
+    if classes is not None and (len(classes) < 2 or not (classes[:-1] < classes[1:]).all()):
+        raise ValueError("the classes are not two or more in order")
+
+
+def _checked_categories(saved: dict[str, list], n_columns: int) -> dict[int, list]:
+    """Categories by column; a ValueError if there is no such column."""
+    categories = {int(column): values for column, values in saved.items()}
+    for column, values in categories.items():
+        if not (0 <= column < n_columns and isinstance(values, list)):
+            raise ValueError(f"there are no categories of a column {column}")
+        if not all(isinstance(value, str | int | float | bool) for value in values):
+            raise ValueError(f"a category of column {column} is neither text nor a number")
+        if len(set(values)) != len(values):
+            raise ValueError(f"a category of column {column} occurs twice")
+    return categories
+
+
 def _model_state(fitted: Any) -> tuple[str, dict[str, Any], dict[str, np.ndarray]]:
     if isinstance(fitted, ConstantModel):
         return ConstantModel.name, {}, {"value": fitted.value}
@@ -166,11 +273,16 @@ def _model_state(fitted: Any) -> tuple[str, dict[str, Any], dict[str, np.ndarray
 
 
 def _model(saved: dict[str, Any], arrays: dict[str, np.ndarray], task: Task) -> Any:
+    if not isinstance(saved["settings"], dict):
+        raise ValueError("the settings of a machine are not given by name")
     if saved["kind"] == ConstantModel.name:
         if len(arrays["value"]) != (1 if task.classes is None else len(task.classes)):
             raise ValueError("the constant prediction does not fit the classes")
         return ConstantModel(arrays["value"], task.classes)
-    return KernelModel(machine_from(saved["kind"], saved["meta"], arrays), task)
+    machine = machine_from(saved["kind"], saved["meta"], arrays, task)
+    if machine.head is None:
+        raise ValueError("a machine has no coefficients")
+    return KernelModel(machine, task)
 
 
 def _own(arrays: dict[str, np.ndarray], name: str) -> dict[str, np.ndarray]:

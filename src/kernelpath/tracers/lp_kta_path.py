@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from kernelpath.archive_forms import REAL, Form
 from kernelpath.errors import DataError
 from kernelpath.path import EventTable, FeaturePath, PathPoint, register_extension
 from kernelpath.regularizers import DIVERGENCES
@@ -120,6 +121,12 @@ class LpKTAExtension:
     p_start: float
     p_stop: float
     kind = "lp-kta"
+    #: What the arrays of a saved one must be.
+    FORMS: ClassVar[dict[str, Form]] = {
+        "alignments": Form(REAL, ("columns",)),
+        "usable": Form("b1", ("columns",)),
+        "reference": Form(REAL, ("1|columns",), low=0),
+    }
 
     @property
     def n_usable(self) -> int:
@@ -215,6 +222,7 @@ class LpKTAExtension:
     @classmethod
     def from_state(cls, meta: dict[str, Any], arrays: dict[str, NDArray]) -> LpKTAExtension:
         """Build the extension again from what ``to_state`` gave."""
+        _check_meta(meta)
         alignments = arrays["alignments"]
         reference = np.broadcast_to(arrays["reference"], alignments.shape)
         problem = PNormProblem(
@@ -227,3 +235,14 @@ class LpKTAExtension:
             elimination_tol=float(meta["elimination_tol"]),
         )
         return cls(problem, float(meta["p_start"]), float(meta["p_stop"]))
+
+
+def _check_meta(meta: dict[str, Any]) -> None:
+    """Refuse saved settings that no path can have."""
+    numbers = ("bregman_strength", "norm_strength", "elimination_tol", "p_stop", "p_start")
+    for name in numbers:
+        value = meta[name]
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < np.inf:
+            raise ValueError(f"{name} is {value!r}")
+    if not (meta["elimination_tol"] > 0 and 1 <= meta["p_stop"] <= meta["p_start"]):
+        raise ValueError("the range of p or the tolerance is none that a path has")
