@@ -39,7 +39,7 @@ MODEL = ArchiveKind(
 
 FOLD = ArchiveKind(
     format="kernelpath-fold",
-    version=1,
+    version=2,
     header_name="fold.json",
     noun="fold",
     writer="PathCV(memory=...)",

@@ -101,7 +101,8 @@ def test_a_full_disk_at_the_end_keeps_the_folds(monkeypatch, command):
         patch.setattr("kernelpath.cli.cv.write_scores", failing)
         assert_refused(run(*arguments), "no space left", str(out))
     assert not out.exists()
-    assert len(list(resume_folder(out).rglob("*.kpfold"))) == 3
+    # three folds, and the settings of the model on all rows
+    assert len(list(resume_folder(out).rglob("*.kpfold"))) == 4
     done(*arguments)
     assert not resume_folder(out).exists()
 

@@ -11,14 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from kernelpath.archive_forms import REAL, Form, Forms
 from kernelpath.errors import DataError
 from kernelpath.estimators._path_cv_prepare import Setup, baseline_studies, make_plan, prepare
-from kernelpath.evaluation.checkpoint import FoldStore, fold_key
-from kernelpath.evaluation.folds import FoldResult
+from kernelpath.evaluation.checkpoint import FoldStore, Tracer, fold_key, work_key
+from kernelpath.evaluation.folds import FoldResult, tune_once
 from kernelpath.evaluation.progress import Meter
 from kernelpath.evaluation.run import collect, run_folds
 from kernelpath.evaluation.study import Study
-from kernelpath.evaluation.tuning import Choice, tune
+from kernelpath.evaluation.tuning import Choice, n_candidates
 from kernelpath.nested import NestedScore
 from kernelpath.operating_point import OperatingPoint
 from kernelpath.path import FeaturePath
@@ -90,15 +91,38 @@ def model_at(setup: Setup, k: int) -> tuple[Any, Choice]:
     """Fit on all rows at one size; predictor and settings are chosen for that size."""
     study = replace(setup.study, sizes=np.array([k]))
     rows = np.arange(study.rows.n_rows)
+    key = fold_key(study, setup.fingerprint, (rows, rows[:0]))
+    if key not in setup.store.models:
+        setup.store.models[key] = _fit_at(setup, study, k, key, rows)
+    return setup.store.models[key]
+
+
+def _fit_at(
+    setup: Setup, study: Study, k: int, key: str, rows: NDArray[np.intp]
+) -> tuple[Any, Choice]:
     if setup.part.traced.nearest(k) == 0:
         return constant_model(setup.part, None)[1], Choice(-1, {}, float("nan"))
-    choice = tune(study, rows)[k]
+    choice = _choice(setup, study, key, rows)[k]
     predictor = study.predictors[choice.predictor]
     ((_, _, _, maker),) = predictor.models(setup.part, [(k, [choice.setting])], None)
     machine = maker.machine()
     if hasattr(machine, "head"):
         return KernelModel(machine, study.task), choice
     return machine, choice
+
+
+def _choice(setup: Setup, study: Study, key: str, rows: NDArray[np.intp]) -> dict[int, Choice]:
+    """Predictor and settings from all rows; what is compared is kept as that of a fold."""
+    store = setup.store
+    result = store.get(key, study) or FoldResult.empty(study.rows.table.shape[1], len(study.sizes))
+    single = n_candidates(study) == 1  # nothing to compare, nothing to keep
+    tracing = Tracer(store, study, setup.fingerprint)
+    try:
+        keep = None if single else (lambda now: store.put(key, now))
+        return tune_once(study, rows, result, keep=keep, tracing=tracing)
+    finally:
+        if not single:
+            store.put(key, result, force=True)
 
 
 def fit_at(model: PathCV, k: int) -> None:
@@ -240,7 +264,7 @@ def _baseline_folds(model: PathCV, setup: Setup, name: str, study: Study) -> lis
         meter = Meter(total, model.verbose, begin(name))
         with no_progress():
             return run_folds(
-                study, setup.splits, setup.fingerprint, FoldStore(model.memory), meter,
+                study, setup.splits, setup.fingerprint, setup.store, meter,
                 n_jobs=model.n_jobs, label=f"{name}, ",
             )  # fmt: skip
 
@@ -254,18 +278,51 @@ def nested_score(model: PathCV, setup: Setup, store: FoldStore) -> NestedScore:
     for number, (train, test) in enumerate(setup.splits):
         left = outer.left(time.monotonic()) if number else ""
         setup.meter.say(f"PathCV: outer loop, fold {number + 1} of {n_folds}{left}")
+        key = _outer_key(model, setup, train, test)
+        found = _outcome(store, key)
+        if found is not None:
+            scores.append(found[0])
+            sizes.append(int(found[1]))
+            outer.done += 1
+            continue
         inner = clone(model).set_params(
             nested=False, baselines=(), verbose=0, task=study.task.kind, selector=study.selector
         )
+        inner._interrupted = store  # its folds are kept with the others
         params = {name: _rows_of(value, train) for name, value in _shared(setup).items()}
         part = study.rows.take(train)
         share = _counted_from(update, number, n_folds)
+        traces, models = dict(store.traces), dict(store.models)
         with passed_on("cross-validation", share):
             inner.fit(part.X, study.y[train], **params)
             scores.append(study.score(inner, test, study.rows.take(test).X))
+        store.traces, store.models = traces, models  # those of the fold are of no more use
         sizes.append(inner.operating_point_.n_features)
+        _keep_outcome(store, key, scores[-1], sizes[-1])
         outer.done += 1
     return NestedScore(scores, sizes, scoring=setup.scoring)
+
+
+def _outer_key(model: PathCV, setup: Setup, train: NDArray, test: NDArray) -> str:
+    """Name of one fold of the outer loop: what its own folds depend on, and how one is chosen."""
+    fold = fold_key(setup.study, setup.fingerprint, (train, test))
+    asked = (model.cv, model.n_features, model.rule, model.budget, model.tolerance)
+    return work_key("outer", fold, *asked, setup.study.inner_cv)
+
+
+def _outcome(store: FoldStore, key: str) -> tuple[float, float] | None:
+    """Score and size of a fold of the outer loop, if an earlier run found them."""
+    if key in store.outcomes:
+        return store.outcomes[key]
+    form = Form(REAL, (2,))
+    return store.read(
+        key, "outer", lambda header, label: Forms({"outcome": form}), lambda _, a: tuple(a["outcome"])
+    )
+
+
+def _keep_outcome(store: FoldStore, key: str, score: float, size: int) -> None:
+    store.outcomes[key] = (score, float(size))
+    store.write(key, "outer", {}, {"outcome": np.array([score, float(size)])})
 
 
 def _counted_from(update: Update, number: int, n_folds: int) -> Update:

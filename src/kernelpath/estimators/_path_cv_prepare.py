@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,7 @@ from kernelpath.estimators._path_cv_routing import route
 from kernelpath.estimators._path_cv_rows import check_training_rows
 from kernelpath.estimators.lp_kta import LpKTASelector
 from kernelpath.estimators.saved_settings import refuse_stand_ins
+from kernelpath.evaluation.checkpoint import FoldStore, Tracer
 from kernelpath.evaluation.folds import check_scoring_works
 from kernelpath.evaluation.progress import Meter, WorkPlan
 from kernelpath.evaluation.study import Split, Study, inner_of
@@ -53,12 +54,22 @@ class Setup:
     scoring: str
     fingerprint: str
     baselines: dict[str, Study]
+    store: FoldStore
 
 
 def prepare(
-    model: PathCV, X: Any, y: Any, groups: Any, sample_weight: Any, params: dict[str, Any]
+    model: PathCV,
+    X: Any,
+    y: Any,
+    groups: Any,
+    sample_weight: Any,
+    params: dict[str, Any],
+    open_store: Callable[[], FoldStore],
 ) -> Setup:
-    """Check everything that can be checked, trace the path of all rows, and plan the work."""
+    """Check everything that can be checked, trace the path of all rows, and plan the work.
+
+    The store of finished work is opened once nothing is left to refuse that is cheap to see.
+    """
     refuse_stand_ins(model)
     selector = LpKTASelector() if model.selector is None else model.selector
     check_rule(model.rule, model.budget, model.tolerance)
@@ -70,7 +81,9 @@ def prepare(
     encoder, rows = check_training_rows(model, X)
     study, splits, scoring = _make_study(model, selector, rows, y, groups, sample_weight, params)
     baseline_studies(study, model.baselines)  # refuses unknown names before the first trace
-    part = replace(study.part(np.arange(rows.n_rows), report=True), task=study.task)
+    store, known = open_store(), fingerprint(rows.table.values, study.y)
+    tracing = Tracer(store, study, known, report=True)
+    part = replace(study.part(np.arange(rows.n_rows), tracing=tracing), task=study.task)
     sizes = setup_checks.resolve_sizes(model.n_features, part.traced.sizes)
     if model.budget is not None and model.budget < sizes[0]:
         raise DataError(
@@ -93,8 +106,9 @@ def prepare(
         plan=plan,
         meter=meter,
         scoring=scoring,
-        fingerprint=fingerprint(rows.table.values, study.y),
+        fingerprint=known,
         baselines=baselines,
+        store=store,
     )
 
 

@@ -89,7 +89,8 @@ class PathCV(NotebookCard, SelectorMixin, BaseEstimator):
         Calibrate the SVMs, so that there is ``predict_proba``.
     task : {"auto", "classification", "regression"}
     memory : str or path, optional
-        Folder for finished work.  A run that was killed goes on from there.
+        Folder for finished work.  A run that was killed goes on from there: at most the models
+        of the last few seconds, and the path or model under way, are computed again.
     memory_limit : int or str
         Bytes for kernel matrices held at the same time, or text such as ``"2GB"``.
 
@@ -203,13 +204,13 @@ class PathCV(NotebookCard, SelectorMixin, BaseEstimator):
         Notes
         -----
         After an interrupt ``scores_`` holds the finished folds, and ``fit`` with the same data
-        goes on from there (from the folder ``memory`` even in a new process).
+        goes on from the last model that was scored (from the folder ``memory`` even in a new
+        process): what it finds is, to the last bit, what a fit without interrupt finds.
         """
         with fitting.visible(self):
-            setup = fitting.prepare(self, X, y, groups, sample_weight, params)
+            setup = fitting.prepare(self, X, y, groups, sample_weight, params, self._open_store)
             self._reset(setup)
-            kept = getattr(self, "_interrupted", None)
-            store = kept if kept is not None and self.memory is None else FoldStore(self.memory)
+            store = setup.store
             self._interrupted = store  # until all is done: after any failure fit goes on from here
             try:
                 self._work(setup, store)
@@ -219,6 +220,11 @@ class PathCV(NotebookCard, SelectorMixin, BaseEstimator):
                 raise
         self.__dict__.pop("_interrupted", None)
         return self
+
+    def _open_store(self) -> FoldStore:
+        """Finished work: of an interrupted fit of this object, or of the folder ``memory``."""
+        kept = getattr(self, "_interrupted", None)
+        return kept if kept is not None and self.memory is None else FoldStore(self.memory)
 
     def _work(self, setup: fitting.Setup, store: FoldStore) -> None:
         """Everything that takes long."""

@@ -1,8 +1,9 @@
 """Finished work on disk, so that a killed run goes on where it was.
 
-One small file per fold, replaced as a whole whenever something was added.  Its name is a hash of
-the data, the rows and every setting: a folder can serve several runs, and nothing is ever taken
-from another one.
+One small file per fold, replaced as a whole when something was added; a path that took long to
+trace has a file of its own until it is of no more use.  The name of the work is a hash of the data,
+the rows and every setting, and stands in the file too: a folder can serve several runs, and nothing
+is ever taken from another one.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ import inspect
 import os
 import time
 import types
+from collections.abc import Callable
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -21,16 +24,23 @@ import sklearn
 from joblib.hashing import NumpyHasher
 
 from kernelpath._version import __version__
-from kernelpath.archive import FOLD, read_archive, write_archive
+from kernelpath.archive import FOLD, building, read_archive, write_archive
+from kernelpath.archive_forms import REAL, Form, Forms
 from kernelpath.atomic import check_writable
-from kernelpath.errors import PathFileError
+from kernelpath.errors import DataError, PathFileError
 from kernelpath.evaluation.folds import FoldResult
 from kernelpath.evaluation.study import Split, Study
-from kernelpath.evaluation.tuning import Choice
+from kernelpath.evaluation.traces import FORMS as TRACE_FORMS
+from kernelpath.evaluation.traces import heard, say_again, trace_state, traced_from
+from kernelpath.evaluation.tuning import Choice, InnerScores
+from kernelpath.predictors.models import ConstantModel
+from kernelpath.rankings import Traced
 
 LIBRARIES = {"builtins", "sklearn", "numpy", "scipy", "pandas", "kernelpath", "collections", "abc"}
 PLAIN = (bool, int, float, complex, str, bytes, tuple, frozenset, type(None), np.ndarray)
-SECONDS_BETWEEN = 5.0  # writing more often would cost more than the work it saves
+SECONDS_BETWEEN = 5.0  # that a score waits at most before it is written
+SHARE_OF_WORK = 20.0  # and less, if writing takes less than a twentieth of that
+SECONDS_WORTH = 1.0  # of tracing, for a path to be written
 
 
 def fold_key(study: Study, fingerprint: str, split: Split) -> str:
@@ -49,6 +59,11 @@ def fold_key(study: Study, fingerprint: str, split: Split) -> str:
         study.metadata,
         split,
     )
+    return work_key(*settings)
+
+
+def work_key(*settings: Any) -> str:
+    """Name of some work: a hash of all that it depends on, and of the versions."""
     digest = _Hasher().hash(settings)
     text = f"{__version__} {sklearn.__version__} {digest}"
     return hashlib.sha256(text.encode()).hexdigest()[:32]
@@ -103,47 +118,178 @@ def _code_parts(code: types.CodeType) -> tuple:
 
 
 class FoldStore:
-    """Results of folds in memory and, if a folder is given, on disk.
+    """What was found out, in memory and, if a folder is given, on disk.
+
+    Each file says inside whose it is: the name of the work is in its header.  A file of other
+    work, a damaged one and one whose parts do not fit together count as nothing.
 
     Examples
     --------
     >>> store = FoldStore(None)
     >>> store.put("a", FoldResult.empty(3, 2), force=True)
-    >>> store.get("a").complete, store.get("b")
-    (False, None)
+    >>> store.results["a"].complete
+    False
     """
 
     def __init__(self, folder: str | os.PathLike | None) -> None:
         self.folder = None if folder is None else check_writable(folder)
         self.results: dict[str, FoldResult] = {}
-        self._written: dict[str, float] = {}
+        self.models: dict[str, Any] = {}  # fitted on all rows, by the work; never on disk
+        self.traces: dict[str, Traced] = {}
+        self.outcomes: dict[str, tuple[float, float]] = {}  # of an outer loop: score and size
+        self._written: dict[str, float] = {}  # when each may be written again
 
     def _file(self, key: str) -> Path:
         assert self.folder is not None
         return self.folder / f"fold-{key}.kpfold"
 
-    def get(self, key: str) -> FoldResult | None:
-        """Return what is known about a fold; a damaged file counts as nothing."""
+    def get(self, key: str, study: Study) -> FoldResult | None:
+        """Return what is known about a fold of the study."""
         if key in self.results:
             return self.results[key]
-        if self.folder is None or not self._file(key).exists():
-            return None
-        try:
-            header, arrays, _ = read_archive(FOLD, self._file(key))
-            return from_state(header, arrays)
-        except (PathFileError, OSError, LookupError, ValueError, TypeError):
-            return None
+        return self.read(key, "fold", partial(fold_forms, study), partial(from_state, study))
 
     def put(self, key: str, result: FoldResult, force: bool = False) -> None:
         """Remember a result; on disk only now and then, unless forced."""
         self.results[key] = result
-        now = time.monotonic()
         if self.folder is None:
             return
-        if force or now - self._written.get(key, -np.inf) > SECONDS_BETWEEN:
-            header, arrays = to_state(result)
-            write_archive(FOLD, self._file(key), header, arrays)
-            self._written[key] = now
+        before = time.monotonic()
+        if force or before >= self._written.get(key, -np.inf):
+            self.write(key, "fold", *to_state(result))
+            now = time.monotonic()
+            # Writing takes a twentieth of the time at most, and no score waits longer than this.
+            self._written[key] = now + min(SHARE_OF_WORK * (now - before), SECONDS_BETWEEN)
+
+    def read(
+        self,
+        key: str,
+        what: str,
+        forms: Callable[[dict[str, Any], str], Forms],
+        build: Callable[[dict[str, Any], dict[str, np.ndarray]], Any],
+    ) -> Any:
+        """Build what a file of this work holds; None if there is no such file, or not a right one.
+
+        Raises
+        ------
+        DataError
+            If a folder has the name of the file: then nothing could be written later.
+        """
+        if self.folder is None:
+            return None
+        file = self._file(key)
+        if file.is_dir():
+            raise DataError(
+                f"{file} is a folder, where a file of finished work is to be written: remove it, "
+                "or choose another memory."
+            )
+        try:
+            header, arrays, label = read_archive(FOLD, file, forms)
+            with building(FOLD, label):
+                if (header["key"], header["what"]) != (key, what):
+                    return None
+                return build(header, arrays)
+        except (PathFileError, OSError):
+            return None
+
+    def write(
+        self, key: str, what: str, header: dict[str, Any], arrays: dict[str, np.ndarray]
+    ) -> None:
+        """Write a file of this work; a link in its place is not followed but replaced."""
+        if self.folder is None:
+            return
+        file = self._file(key)
+        if file.is_symlink():
+            file.unlink()
+        write_archive(FOLD, file, {"key": key, "what": what, **header}, arrays)
+
+    def remove(self, key: str) -> None:
+        """Forget a file of this work."""
+        if self.folder is not None:
+            self._file(key).unlink(missing_ok=True)
+
+
+class Tracer:
+    """Traces the paths of a study, and remembers them until they are of no more use.
+
+    On disk go those that took longer than :data:`SECONDS_WORTH`; the others are traced again
+    sooner than read.
+
+    Parameters
+    ----------
+    store : FoldStore
+    study : Study
+    fingerprint : str
+        Of the table and the target.
+    report : bool
+        Whether the selector may warn; what it said is said again when the path is read.
+    """
+
+    def __init__(
+        self, store: FoldStore, study: Study, fingerprint: str, report: bool = False
+    ) -> None:
+        self.store, self.study, self.report = store, study, report
+        table = study.rows.table
+        names = None if table.names is None else "\n".join(map(str, table.names))
+        self._work = work_key(
+            "trace", fingerprint, study.selector, study.task, study.sample_weight,
+            study.metadata.get("selector"), study.numbers_only, study.routed, names,
+            table.categorical,
+        )  # fmt: skip
+
+    def _key(self, rows: Any) -> str:
+        return work_key(self._work, rows)
+
+    def __call__(self, rows: Any) -> Traced:
+        """Trace the path from some rows, unless that was done before."""
+        key, store, study = self._key(rows), self.store, self.study
+        if key in store.traces:
+            return store.traces[key]
+        traced = store.read(key, "trace", self._forms, self._build)
+        if traced is None:
+            started = time.monotonic()
+            traced, warned = heard(study.trace, rows) if self.report else (study.trace(rows), [])
+            if time.monotonic() - started >= SECONDS_WORTH and store.folder is not None:
+                arrays = trace_state(traced, study.selector)
+                if arrays is not None:
+                    store.write(key, "trace", {"warned": warned}, arrays)
+        store.traces[key] = traced
+        return traced
+
+    def forget(self, rows: Any) -> None:
+        """Drop a path that is not needed any more, and its file."""
+        key = self._key(rows)
+        if self.store.traces.pop(key, None) is not None:
+            self.store.remove(key)
+
+    def _forms(self, header: dict[str, Any], label: str) -> Forms:
+        return Forms(dict(TRACE_FORMS), {"columns": self.study.rows.table.shape[1]})
+
+    def _build(self, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Traced:
+        traced = traced_from(arrays, self.study.selector, self.study.rows.table.shape[1])
+        if self.report:
+            say_again(header["warned"])
+        return traced
+
+
+# -- a fold as JSON and arrays ---------------------------------------------------------------------
+
+
+def fold_forms(study: Study, header: dict[str, Any], label: str) -> Forms:
+    """What the arrays of a fold of the study must be."""
+    n_sizes, n_columns = len(study.sizes), study.rows.table.shape[1]
+    inner = ("inner folds", "tuning sizes", "candidates")
+    forms = {
+        "scores": Form(REAL, ("sizes",), nan=True),
+        "parameters": Form(REAL, ("sizes",), nan=True, infinite=True),
+        "chance": Form(REAL, (1,), nan=True),
+        "indptr": Form("i8", ("sizes + 1",), low=0),
+        "columns": Form("i8", ("entries",), low=0, high=n_columns - 1),
+        "choice_scores": Form(REAL, ("sizes",), nan=True, infinite=True, optional=True),
+        "inner_scores": Form(REAL, inner, nan=True, infinite=True),
+        "inner_known": Form("b1", inner),
+    }
+    return Forms(forms, {"sizes": n_sizes, "sizes + 1": n_sizes + 1})
 
 
 def to_state(result: FoldResult) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
@@ -159,28 +305,54 @@ def to_state(result: FoldResult) -> tuple[dict[str, Any], dict[str, np.ndarray]]
         "chance": np.array([result.chance]),
         "indptr": np.concatenate([[0], np.cumsum([len(c) for c in known])]).astype(np.int64),
         "columns": np.concatenate(known).astype(np.int64),
+        "inner_scores": result.inner.scores,
+        "inner_known": result.inner.known,
     }
     if result.tuned is not None:
-        arrays["inner_scores"] = np.array([c.score for c in result.tuned.values()])
+        arrays["choice_scores"] = np.array([c.score for c in result.tuned.values()])
     return header, arrays
 
 
-def from_state(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> FoldResult:
-    """Build the result again from what ``to_state`` gave."""
-    indptr = arrays["indptr"]
+def from_state(study: Study, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> FoldResult:
+    """Build the result again; a ValueError if it cannot be one of this study."""
+    if header["n_columns"] != study.rows.table.shape[1]:
+        raise ValueError("the fold is of another table")
+    indptr, scores, chosen = arrays["indptr"], arrays["scores"], header["chosen"]
+    names = {"", ConstantModel.name, *(predictor.name for predictor in study.predictors)}
+    if len(chosen) != len(scores) or not names.issuperset(chosen):
+        raise ValueError("a predictor is none of those asked for")
+    steps = np.diff(indptr)
+    if indptr[0] != 0 or (steps < 0).any() or indptr[-1] != len(arrays["columns"]):
+        raise ValueError("the columns do not fit the sizes")
     columns: list[Any] = [
         arrays["columns"][start:stop].astype(np.intp) for start, stop in pairwise(indptr)
     ]
-    tuned = None
-    if header["tuned"] is not None:
-        inner = arrays["inner_scores"].tolist()
-        tuned = {k: Choice(i, s, score) for (k, i, s), score in zip(header["tuned"], inner)}
+    for k, own, name, score in zip(study.sizes.tolist(), columns, chosen, scores):
+        if len(own) > k or (np.diff(own) <= 0).any():
+            raise ValueError(f"the columns of size {k} are not at most so many, in order")
+        if not np.isnan(score) and (not name or (name != ConstantModel.name and len(own) == 0)):
+            raise ValueError(f"size {k} has a score without a model")
     return FoldResult(
         n_columns=int(header["n_columns"]),
-        scores=arrays["scores"].copy(),
+        scores=scores.copy(),
         parameters=arrays["parameters"].copy(),
         columns=columns,
-        chosen=list(header["chosen"]),
+        chosen=list(chosen),
         chance=float(arrays["chance"][0]),
-        tuned=tuned,
+        tuned=_tuned(study, header["tuned"], arrays.get("choice_scores")),
+        inner=InnerScores(arrays["inner_scores"].copy(), arrays["inner_known"].copy()),
     )
+
+
+def _tuned(study: Study, saved: Any, scores: np.ndarray | None) -> dict[int, Choice] | None:
+    """Choices for all sizes; a ValueError if they are not among the settings to choose from."""
+    if saved is None:
+        return None
+    if scores is None or [k for k, _, _ in saved] != study.sizes.tolist():
+        raise ValueError("the chosen settings are of other sizes")
+    grids = [predictor.settings(study.rows.n_rows) for predictor in study.predictors]
+    for _, i, setting in saved:
+        whole = isinstance(i, int) and not isinstance(i, bool)
+        if not (whole and 0 <= i < len(grids)) or setting not in grids[i]:
+            raise ValueError("a chosen setting is none of those to choose from")
+    return {k: Choice(i, setting, score) for (k, i, setting), score in zip(saved, scores.tolist())}

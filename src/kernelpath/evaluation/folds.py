@@ -13,7 +13,7 @@ from scipy import sparse
 
 from kernelpath.errors import DataError
 from kernelpath.evaluation.study import Study
-from kernelpath.evaluation.tuning import Choice, Step, tune
+from kernelpath.evaluation.tuning import Choice, InnerScores, Step, tune
 from kernelpath.path_parts import Supports
 from kernelpath.predictors.base import Rows, TrainingPart
 from kernelpath.predictors.models import constant_model
@@ -34,6 +34,8 @@ class FoldResult:
         Name of the predictor.
     chance : float
     tuned : dict from size to Choice, or None before tuning
+    inner : InnerScores
+        What tuning has found out so far; of no use after it.
     """
 
     n_columns: int
@@ -43,6 +45,7 @@ class FoldResult:
     chosen: list[str]
     chance: float = float("nan")
     tuned: dict[int, Choice] | None = field(default=None)
+    inner: InnerScores = field(default_factory=InnerScores)
 
     @classmethod
     def empty(cls, n_columns: int, n_sizes: int) -> FoldResult:
@@ -72,6 +75,7 @@ def evaluate_fold(
     result: FoldResult | None = None,
     step: Step | None = None,
     keep: Callable[[FoldResult], None] | None = None,
+    tracing: Any = None,
 ) -> FoldResult:
     """Score every size of one fold that has no score yet.
 
@@ -88,17 +92,17 @@ def evaluate_fold(
         Called with the number of models just fitted.
     keep : callable, optional
         Called with the result whenever something was added to it.
+    tracing : Tracer, optional
+        Remembers the paths of this fold and of its inner folds until they are finished.
     """
     if result is None:
         result = FoldResult.empty(study.rows.table.shape[1], len(study.sizes))
     if result.complete:
         return result
-    part = study.part(train)
+    part = study.part(train, tracing=tracing)
     held_out = study.rows.take(test)
     result.chance = _chance(study, part, test, held_out)
-    if result.tuned is None:
-        result.tuned = tune(study, train, step)
-        _tell(keep, result)
+    tuned = tune_once(study, train, result, step, keep, tracing)
     positions = {int(k): i for i, k in enumerate(study.sizes)}
     todo = [int(k) for k, score in zip(study.sizes, result.scores) if np.isnan(score)]
     for k in [k for k in todo if part.traced.nearest(k) == 0]:  # nothing to choose: constant
@@ -106,15 +110,39 @@ def evaluate_fold(
         score = _checked(study.score(bound, test, held_out.X), number, k)
         _record(result, positions[k], part, k, model.name, score)
         todo.remove(k)
+    live = [int(k) for k in study.sizes if part.traced.nearest(k) > 0]
     for i, predictor in enumerate(study.predictors):
-        requests = [(k, [result.tuned[k].setting]) for k in todo if result.tuned[k].predictor == i]
+        # A size with its score stays in the list: see the requests of the inner folds.
+        own = [k for k in live if tuned[k].predictor == i]
+        requests = [(k, [tuned[k].setting] if k in todo else []) for k in own]
+        if not any(settings for _, settings in requests):
+            continue
         for k, _, bound, _ in predictor.models(part, requests, held_out):
             score = _checked(study.score(bound, test, held_out.X), number, k)
             _record(result, positions[k], part, k, predictor.name, score)
             if step is not None:
                 step(1)
             _tell(keep, result)
+    if tracing is not None:
+        tracing.forget(train)
     return result
+
+
+def tune_once(
+    study: Study,
+    rows: NDArray[np.intp],
+    result: FoldResult,
+    step: Step | None = None,
+    keep: Callable[[FoldResult], None] | None = None,
+    tracing: Any = None,
+) -> dict[int, Choice]:
+    """Choose predictor and settings for every size, unless that was done before."""
+    if result.tuned is None:
+        tell = None if keep is None else (lambda: keep(result))
+        result.tuned = tune(study, rows, result.inner, step, tell, tracing)
+        result.inner = InnerScores()
+        _tell(keep, result)
+    return result.tuned
 
 
 def _tell(keep: Callable[[FoldResult], None] | None, result: FoldResult) -> None:

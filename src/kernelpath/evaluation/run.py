@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 
-from kernelpath.evaluation.checkpoint import FoldStore, fold_key
+from kernelpath.evaluation.checkpoint import FoldStore, Tracer, fold_key
 from kernelpath.evaluation.folds import FoldResult, evaluate_fold
 from kernelpath.evaluation.progress import Meter
 from kernelpath.evaluation.study import Split, Study
@@ -32,22 +32,23 @@ def run_folds(
     """Evaluate every fold; what is finished stays in ``store`` whatever happens."""
     keys = [fold_key(study, fingerprint, split) for split in splits]
     for key in keys:
-        known = store.get(key)
+        known = store.get(key, study)
         if known is not None:
             store.results[key] = known
             meter.skip(_done(study, known))
     if effective_n_jobs(n_jobs) == 1:
         with one_thread_up_to(ONE_THREAD_ROWS, study.rows.n_rows):
             for number, (key, split) in enumerate(zip(keys, splits)):
-                _in_turn(study, number, split, key, store, meter, f"{label}fold {number + 1}")
+                where = f"{label}fold {number + 1}"
+                _in_turn(study, number, split, key, fingerprint, store, meter, where)
     else:
-        _at_once(study, splits, keys, store, meter, n_jobs, label)
+        _at_once(study, splits, keys, fingerprint, store, meter, n_jobs, label)
     return [store.results[key] for key in keys]
 
 
 def _done(study: Study, result: FoldResult) -> int:
     """Models that need not be fitted again."""
-    fits = int(np.count_nonzero(~np.isnan(result.scores)))
+    fits = int(np.count_nonzero(~np.isnan(result.scores)) + result.inner.known.sum())
     return fits + (0 if result.tuned is None else n_tuning_fits(study, _n_inner(study)))
 
 
@@ -58,8 +59,16 @@ def _n_inner(study: Study) -> int:
 
 
 def _in_turn(
-    study: Study, number: int, split: Split, key: str, store: FoldStore, meter: Meter, where: str
+    study: Study,
+    number: int,
+    split: Split,
+    key: str,
+    fingerprint: str,
+    store: FoldStore,
+    meter: Meter,
+    where: str,
 ) -> None:
+    """One fold; whatever ends it, what was found out is kept."""
     result = store.results.get(key) or FoldResult.empty(study.rows.table.shape[1], len(study.sizes))
     if result.complete:
         return
@@ -68,6 +77,7 @@ def _in_turn(
             study, number, *split, result,
             step=lambda count: meter.add(count, where),
             keep=lambda now: store.put(key, now),
+            tracing=Tracer(store, study, fingerprint),
         )  # fmt: skip
     finally:
         store.put(key, result, force=True)
@@ -77,6 +87,7 @@ def _at_once(
     study: Study,
     splits: Sequence[Split],
     keys: Sequence[str],
+    fingerprint: str,
     store: FoldStore,
     meter: Meter,
     n_jobs: int | None,
@@ -89,7 +100,9 @@ def _at_once(
     ]
     parallel = Parallel(n_jobs=n_jobs, return_as="generator_unordered")
     jobs = (
-        delayed(_worker)(study, number, split, key, store.results.get(key), store.folder)
+        delayed(_worker)(
+            study, number, split, key, fingerprint, store.results.get(key), store.folder
+        )
         for number, key, split in todo
     )
     finished = len(keys) - len(todo)
@@ -105,13 +118,23 @@ def _worker(
     number: int,
     split: Split,
     key: str,
+    fingerprint: str,
     result: FoldResult | None,
     folder: Any,
 ) -> tuple[str, FoldResult]:
     """One fold in a process of its own; it writes what it has done by itself."""
     store = FoldStore(folder)
-    keep = None if folder is None else (lambda now: store.put(key, now))
-    return key, evaluate_fold(study, number, *split, result, keep=keep)
+    if result is None:
+        result = FoldResult.empty(study.rows.table.shape[1], len(study.sizes))
+    try:
+        evaluate_fold(
+            study, number, *split, result,
+            keep=lambda now: store.put(key, now),
+            tracing=Tracer(store, study, fingerprint),
+        )  # fmt: skip
+    finally:
+        store.put(key, result, force=True)
+    return key, result
 
 
 def collect(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -21,7 +21,7 @@ from sklearn.utils import _safe_indexing
 
 from kernelpath.predictors.base import MEMORY_LIMIT, Bound, Predictor, Rows, TrainingPart
 from kernelpath.predictors.svm import Task
-from kernelpath.rankings import trace
+from kernelpath.rankings import Traced, trace
 
 Split = tuple[NDArray[np.intp], NDArray[np.intp]]
 
@@ -57,20 +57,29 @@ class Study:
     numbers_only: bool = False
     routed: bool = False
 
-    def part(
-        self, rows: NDArray[np.intp], quick: bool = False, report: bool = False
-    ) -> TrainingPart:
+    def trace(self, rows: NDArray[np.intp], report: bool = False) -> Traced:
         """Trace the path from some rows, and only from those."""
         taken = self.rows.take(rows)
-        y = self.y[rows]
         weight = None if self.sample_weight is None else self.sample_weight[rows]
         X = taken.table.values if self.numbers_only else taken.X
         offered = None if self.routed else weight
         params = self._metadata("selector", rows)
-        traced = trace(self.selector, X, y, offered, params, report=report, names=taken.table.names)
+        names = taken.table.names
+        return trace(self.selector, X, self.y[rows], offered, params, report=report, names=names)
+
+    def part(
+        self,
+        rows: NDArray[np.intp],
+        quick: bool = False,
+        tracing: Callable[[NDArray[np.intp]], Traced] | None = None,
+    ) -> TrainingPart:
+        """Rows to learn from, with the path traced from them alone, or known by ``tracing``."""
+        weight = None if self.sample_weight is None else self.sample_weight[rows]
+        traced = (self.trace if tracing is None else tracing)(rows)
         return TrainingPart(
-            taken, y, self._scored_task(), traced, weight, self.memory_limit,
-            fit_params=self._metadata("predictor", rows), routed=self.routed, quick=quick,
+            self.rows.take(rows), self.y[rows], self._scored_task(), traced, weight,
+            self.memory_limit, fit_params=self._metadata("predictor", rows), routed=self.routed,
+            quick=quick,
         )  # fmt: skip
 
     def _scored_task(self) -> Task:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kernelpath.evaluation.study import Study
+from kernelpath.predictors.base import fitted_together
 
 TUNING_GROWTH = 1.5  # ratio of the sizes at which settings are compared
 TUNING_ROWS = 5000  # rows at most on which settings are compared
@@ -53,28 +54,88 @@ def n_tuning_fits(study: Study, n_inner: int) -> int:
     return 0 if candidates < 2 else n_inner * candidates * len(tuning_sizes(study.sizes))
 
 
-def tune(study: Study, rows: NDArray[np.intp], step: Step | None = None) -> dict[int, Choice]:
+@dataclass
+class InnerScores:
+    """Scores of all candidates in the inner folds of one training part, as far as they are known.
+
+    Attributes
+    ----------
+    scores : ndarray of shape (n_inner, n_sizes, n_candidates)
+        NaN also where a fold does not allow the measure.
+    known : ndarray of bool of that shape
+        What need not be fitted again.
+    """
+
+    scores: NDArray[np.float64] = field(default_factory=lambda: np.full((0, 0, 0), np.nan))
+    known: NDArray[np.bool_] = field(default_factory=lambda: np.zeros((0, 0, 0), bool))
+
+    def begin(self, shape: tuple[int, int, int]) -> None:
+        """Make room, unless there is."""
+        if self.scores.shape != shape or self.known.shape != shape:
+            self.scores, self.known = np.full(shape, np.nan), np.zeros(shape, bool)
+
+
+def tune(
+    study: Study,
+    rows: NDArray[np.intp],
+    inner: InnerScores,
+    step: Step | None = None,
+    keep: Callable[[], None] | None = None,
+    tracing: Any = None,
+) -> dict[int, Choice]:
     """Best predictor and settings for every size, from the given rows alone.
 
     The path is traced again in every inner fold: features chosen with the help of the inner test
     rows would make every setting look good.  Beyond 5,000 rows a sample decides.
+
+    Parameters
+    ----------
+    study : Study
+    rows : ndarray
+    inner : InnerScores
+        What an earlier run found out; changed in place.
+    step : callable, optional
+        Called with the number of models just fitted.
+    keep : callable, optional
+        Called whenever something was added to ``inner``.
+    tracing : Tracer, optional
+        Remembers the paths of inner folds that are not finished.
     """
-    candidates = [
-        (i, setting)
-        for i, predictor in enumerate(study.predictors)
-        for setting in predictor.settings(len(rows))
-    ]
+    candidates = _candidates(study, len(rows))
     if len(candidates) == 1:
         only = Choice(candidates[0][0], candidates[0][1], float("nan"))
         return {int(k): only for k in study.sizes}
     sizes = tuning_sizes(study.sizes)
     rows = _sample(study, rows)
-    scores = np.array(
-        [
-            _inner_scores(study, train, test, sizes, candidates, step)
-            for train, test in study.inner_splits(rows)
-        ]
-    )
+    splits = study.inner_splits(rows)
+    inner.begin((len(splits), len(sizes), len(candidates)))
+    for number, (train, test) in enumerate(splits):
+        if not inner.known[number].all():
+            place = _InnerFold(inner.scores[number], inner.known[number], sizes, candidates)
+            _score_inner(study, train, test, place, step, keep, tracing)
+            inner.known[number] = True
+            _tell(keep)
+            if tracing is not None:
+                tracing.forget(train)
+    return _best(study, inner.scores, sizes, candidates)
+
+
+def _candidates(study: Study, n_rows: int) -> list[tuple[int, dict[str, Any]]]:
+    """Pairs of predictor, by position, and settings."""
+    return [
+        (i, setting)
+        for i, predictor in enumerate(study.predictors)
+        for setting in predictor.settings(n_rows)
+    ]
+
+
+def _best(
+    study: Study,
+    scores: NDArray[np.float64],
+    sizes: list[int],
+    candidates: list[tuple[int, dict[str, Any]]],
+) -> dict[int, Choice]:
+    """Candidate with the best mean at the nearest size that was tried, for every size."""
     known = np.isfinite(scores)
     mean = np.where(known, scores, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
     mean[~known.any(axis=0)] = -np.inf  # never scored: the first candidate serves
@@ -105,30 +166,61 @@ def _sample(study: Study, rows: NDArray[np.intp]) -> NDArray[np.intp]:
     return np.sort(np.concatenate(taken))
 
 
-def _inner_scores(
+@dataclass(frozen=True)
+class _InnerFold:
+    """Where the scores of one inner fold are written down."""
+
+    scores: NDArray[np.float64]  # of shape (n_sizes, n_candidates); both are views
+    known: NDArray[np.bool_]
+    sizes: list[int]
+    candidates: list[tuple[int, dict[str, Any]]]
+
+    def requests(self, predictor: int, live: list[int]) -> list[tuple[int, list[dict[str, Any]]]]:
+        """Settings to fit at every size, all of those that are fitted together; none where known.
+
+        A size without settings stays in the list: what a predictor prepares for all sizes at once
+        is then the same, to the last bit, as in a run that was never interrupted.
+        """
+        wanted = []
+        for k in live:
+            known = self.known[self.sizes.index(k)]
+            own = [(s, known[j]) for j, (i, s) in enumerate(self.candidates) if i == predictor]
+            open_ones = {fitted_together(setting) for setting, done in own if not done}
+            wanted.append((k, [s for s, _ in own if fitted_together(s) in open_ones]))
+        return wanted
+
+
+def _score_inner(
     study: Study,
     train: NDArray[np.intp],
     test: NDArray[np.intp],
-    sizes: list[int],
-    candidates: list[tuple[int, dict[str, Any]]],
+    fold: _InnerFold,
     step: Step | None,
-) -> NDArray[np.float64]:
+    keep: Callable[[], None] | None,
+    tracing: Any,
+) -> None:
     """Scores of all candidates at all tuning sizes in one inner fold."""
-    scores = np.full((len(sizes), len(candidates)), np.nan)
     if study.task.classes is not None and len(np.unique(study.y[train])) < 2:
-        return scores
-    part = study.part(train, quick=True)
+        return
+    part = study.part(train, quick=True, tracing=tracing)
     held_out = study.rows.take(test)
-    live = [k for k in sizes if part.traced.nearest(k) > 0]
+    live = [k for k in fold.sizes if part.traced.nearest(k) > 0]
     for i, predictor in enumerate(study.predictors):
-        own = [setting for j, setting in candidates if j == i]
-        requests = [(k, own) for k in live]
+        requests = fold.requests(i, live)
+        if not any(settings for _, settings in requests):
+            continue
         for k, setting, bound, _ in predictor.models(part, requests, held_out):
-            place = sizes.index(k), candidates.index((i, setting))
-            scores[place] = _score_or_nan(study, bound, test, held_out.X)
+            place = fold.sizes.index(k), fold.candidates.index((i, setting))
+            fold.scores[place] = _score_or_nan(study, bound, test, held_out.X)
+            fold.known[place] = True
             if step is not None:
                 step(1)
-    return scores
+            _tell(keep)
+
+
+def _tell(keep: Callable[[], None] | None) -> None:
+    if keep is not None:
+        keep()
 
 
 def _score_or_nan(study: Study, bound: Any, rows: NDArray[np.intp], X: Any) -> float:

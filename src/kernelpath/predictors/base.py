@@ -106,7 +106,21 @@ class Predictor(Protocol):
     def models(
         self, part: TrainingPart, requests: Sequence[Request], new: Rows | None
     ) -> Iterator[Fitted]:
-        """Fit at every requested size and setting; with ``new`` rows, bound to those."""
+        """Fit at every requested size and setting; with ``new`` rows, bound to those.
+
+        At a size without settings nothing is fitted, but the others come out as if it were.
+        """
+
+
+def fitted_together(setting: Setting) -> tuple:
+    """What settings share that a predictor fits in one go: all but the cost of errors.
+
+    Examples
+    --------
+    >>> fitted_together({"gamma": 0.5, "C": 10.0}) == fitted_together({"gamma": 0.5, "C": 1.0})
+    True
+    """
+    return tuple((name, value) for name, value in setting.items() if name != "C")
 
 
 def checked_grid(name: str, values: Any) -> tuple[float, ...]:

@@ -122,6 +122,8 @@ def mapped_models(
 ) -> Iterator[Fitted]:
     """Fit linear SVMs behind one feature map, for every value of ``C``."""
     k, settings = request
+    if not settings:
+        return
     heads = fit_linear(feature_map.transform(part.rows), part, [s["C"] for s in settings])
     mapped_new = None if new is None else feature_map.transform(new)
     for setting in settings:

@@ -105,6 +105,8 @@ class EstimatorPredictor:
     ) -> Iterator[Fitted]:
         """Fit a clone at every size."""
         for k, settings in requests:
+            if not settings:
+                continue
             columns = part.traced.at(k).columns
             fitted = clone(self.estimator)
             params = dict(part.fit_params or {})

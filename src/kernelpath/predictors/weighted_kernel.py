@@ -80,6 +80,8 @@ class WeightedKernelSVM:
         weights = _weight_matrix(points, columns, bank, float(total))
         if part.large:
             for request, row in zip(requests, weights):
+                if not request[1]:
+                    continue
                 feature_map = _feature_map(part, bank, columns, row)
                 yield from mapped_models(self.name, feature_map, part, request, new)
             return
