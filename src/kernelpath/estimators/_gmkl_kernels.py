@@ -138,7 +138,7 @@ def _widths(base_kernel: Any, table: ColumnTable, parameter: str) -> tuple[float
     own = RBF() if auto else resolve_kernel(base_kernel)
     if not auto and own != Delta():
         _refuse_text(table, f"use {parameter}='auto', or encode it")
-    return (1.0,) if own == RBF() and not table.categorical.any() else None
+    return (1.0,) if type(own) is RBF and not table.categorical.any() else None
 
 
 def _refuse_text(table: ColumnTable, way: str) -> None:
