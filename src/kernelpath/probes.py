@@ -213,6 +213,8 @@ def probe_regularizer(regularizer: Any, n: int) -> None:
         _probe_conjugate(regularizer, [*points, sparse, np.zeros(n)], values, slopes)
     if hasattr(regularizer, "closed_form"):
         _probe_closed_form(regularizer, points[1])
+    if hasattr(regularizer, "restrict"):
+        _probe_restrict(regularizer, sparse, values[3])
 
 
 def _value(regularizer: Any, d: Vector) -> float:
@@ -335,11 +337,23 @@ def _probe_closed_form(regularizer: Any, squares: Vector) -> None:
         )  # fmt: skip
 
 
+def _probe_restrict(regularizer: Any, sparse: Vector, value: float) -> None:
+    parts = np.flatnonzero(sparse)
+    part = _value(regularizer.restrict(parts), sparse[parts])
+    if not _agree(part, value, abs(value), EQUAL):
+        raise refused(
+            regularizer, "restrict",
+            f"gives a regularizer of value {part:.6g} for some weights, where the whole one, with "
+            f"the others at 0, has {value:.6g}.",
+        )  # fmt: skip
+
+
 # -- feasible sets, losses and weighted kernels ----------------------------------------------------
 
 
 def probe_feasible(feasible: Any, n: int) -> None:
     """Refuse a set of ``n`` weights whose projection does not project."""
+    _refuse_disguise(feasible, ("project", "support", "minimize_linear"))
     rng = np.random.default_rng(1)
     start = call(feasible, "start", n, shape=(n,))
     given = [start, *(scale * rng.normal(size=n) for scale in (0.1, 1.0, 10.0))]
@@ -365,6 +379,21 @@ def probe_feasible(feasible: Any, n: int) -> None:
         raise refused(feasible, "bounded", "is missing: say whether the set is bounded.")
     if feasible.bounded:
         _probe_support(feasible, inside, size, rng.normal(size=n))
+
+
+def _refuse_disguise(feasible: Any, methods: tuple[str, ...]) -> None:
+    """Solvers know the sets of the package by their class and do not ask for their methods."""
+    cls = type(feasible)
+    known = (base for base in cls.__mro__ if base.__module__.split(".")[0] == "kernelpath")
+    for base in known:
+        for method in methods:
+            if getattr(cls, method, None) is not getattr(base, method, None):
+                raise refused(
+                    feasible, method,
+                    f"replaces that of {base.__name__}, by which solvers know the set; make it a "
+                    "class of its own.",
+                )  # fmt: skip
+        return
 
 
 def _probe_support(feasible: Any, inside: list[Vector], size: float, g: Vector) -> None:

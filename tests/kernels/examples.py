@@ -92,7 +92,7 @@ class Wide(kp.RBF):
 
 @dataclass
 class Example:
-    """An object, its formula for two centred numbers, the width for a scale, and how it is given."""
+    """An object, its formula for two centred numbers, the width for a scale."""
 
     kernel: Any
     k: Any
