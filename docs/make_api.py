@@ -33,7 +33,7 @@ GROUPS = {
         "ViewsDisplay", "RedundancyDisplay", "CertificateDisplay", "report_figures", "render_html",
         "save_html", "show_progress",
     ),
-    "Errors": ("KernelPathError", "DataError", "PathFileError"),
+    "Errors": ("KernelPathError", "DataError", "ExtensionError", "PathFileError"),
 }  # fmt: skip
 METHODS = {
     "PathCV": ("fit", "predict", "decision_function", "predict_proba", "score", "choose", "plot",

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from kernelpath import baselines, datasets
     from kernelpath.alignment import alignments
     from kernelpath.combine import combined_kernels
-    from kernelpath.errors import DataError, KernelPathError, PathFileError
+    from kernelpath.errors import DataError, ExtensionError, KernelPathError, PathFileError
     from kernelpath.estimators.gmkl import GMKLClassifier, GMKLRegressor
     from kernelpath.estimators.l1kr import L1KRClassifier, L1KRRegressor
     from kernelpath.estimators.lp_kta import LpKTASelector
@@ -52,6 +52,7 @@ if TYPE_CHECKING:
 _HOME = {
     "alignments": "kernelpath.alignment",
     "DataError": "kernelpath.errors",
+    "ExtensionError": "kernelpath.errors",
     "KernelPathError": "kernelpath.errors",
     "PathFileError": "kernelpath.errors",
     "combined_kernels": "kernelpath.combine",
@@ -117,6 +118,7 @@ __all__ = [
     "Delta",
     "ElasticNet",
     "EntriesDisplay",
+    "ExtensionError",
     "FeatureKernel",
     "FeaturePath",
     "GMKLClassifier",

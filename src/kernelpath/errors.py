@@ -14,6 +14,10 @@ class DataError(KernelPathError, ValueError):
     """The table or the target cannot be used as it is."""
 
 
+class ExtensionError(KernelPathError, ValueError):
+    """A kernel, divergence, regularizer or set of the user's own contradicts itself."""
+
+
 class PathFileError(KernelPathError, ValueError):
     """A saved path is damaged, altered or of a newer format."""
 

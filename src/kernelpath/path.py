@@ -312,7 +312,7 @@ class FeaturePath(Frozen):
         columns |= {"gap": self.gaps, "top_features": pd.Series(top, dtype=object)}
         return pd.DataFrame(columns, copy=True)
 
-    def summary(self, X: Any = None, y: Any = None) -> dict[str, Any]:
+    def summary(self, X: Any = None, y: Any = None, *, kernel: Any = None) -> dict[str, Any]:
         """Everything a report shows, as a plain dict that JSON can hold.
 
         Parameters
@@ -320,6 +320,9 @@ class FeaturePath(Frozen):
         X, y : optional
             The table and the target of the path: facts about the data, views of the heaviest
             features and their redundancy come from them.
+        kernel : FeatureKernel, optional
+            Where the path was traced with an object as kernel, that object: the path knows only
+            what it is called, and views are drawn by the kernel itself.
 
         Returns
         -------
@@ -336,7 +339,7 @@ class FeaturePath(Frozen):
         """
         from kernelpath.report.summary import summarize_path
 
-        return summarize_path(self, X, y)
+        return summarize_path(self, X, y, kernel=kernel)
 
     def _repr_html_(self) -> str:
         from kernelpath.report.notebook import path_card

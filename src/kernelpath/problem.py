@@ -22,11 +22,13 @@ from kernelpath.feasible_sets import FeasibleSet, NonNegative
 from kernelpath.fits.losses import DualProblem
 from kernelpath.fits.svm import DualSolution, solve_duals
 from kernelpath.grams.base import Gram
+from kernelpath.probes import is_own, not_nan, refused
 from kernelpath.weight_norms import NoRegularizer, Regularizer
 from kernelpath.weighted.base import WeightedKernel
 
 TINY = 1e-300
 ANY_WEIGHTS = NonNegative()
+CONTRADICTION = 1e-5  # relative: a lower bound so far above an upper one is no rounding error
 MANY_ROWS = 800  # beyond, kernel matrices are not held as arrays of double precision
 
 
@@ -67,11 +69,18 @@ class Problem:
         """Kernel matrix of some weights: with many rows a `Gram`, if the kernel can give one."""
         if self.has_many_rows and hasattr(self.kernel, "large_gram"):
             return self.kernel.large_gram(weights)
-        return self.kernel.gram(weights)
+        K = self.kernel.gram(weights)
+        return not_nan(self.kernel, "gram", K) if is_own(self.kernel) else K
 
     def gradient(self, weights: NDArray[np.float64], quad: NDArray) -> NDArray[np.float64]:
         """Derivative of the objective in every weight, Eq. (4); ``quad`` is that of the kernel."""
-        return self.regularizer.gradient(weights) - 0.5 * quad
+        not_nan(self.kernel, "grad_quad", quad)
+        slope = not_nan(self.regularizer, "gradient", self.regularizer.gradient(weights))
+        return slope - 0.5 * quad
+
+    def cost(self, weights: NDArray[np.float64]) -> float:
+        """The regularizer, which must be a number."""
+        return not_nan(self.regularizer, "value", self.regularizer.value(weights))
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,10 +140,11 @@ class Evaluator:
     ) -> Evaluation:
         """Evaluate at some weights; ``K`` is their kernel matrix, if it is known."""
         problem = self.problem
+        not_nan(problem.feasible, "project", weights)
         if K is None:
             K = problem.gram(weights)
         solutions = self.machines(K, problem.duals, tol)
-        return Evaluation(weights, solutions, problem.regularizer.value(weights))
+        return Evaluation(weights, solutions, problem.cost(weights))
 
     def machines(
         self, K: NDArray[np.float64] | Gram, duals: Sequence[DualProblem], tol: float
@@ -172,19 +182,32 @@ def lower_bound(problem: Problem, at: Evaluation, quad: NDArray[np.float64]) -> 
     )
     longest = min(_room(dual, one.u) for dual, one in zip(problem.duals, at.solutions))
     half = 0.5 * quad
-    if isinstance(problem.regularizer, NoRegularizer) and problem.feasible.bounded:
+    if type(problem.regularizer) is NoRegularizer and problem.feasible.bounded:
         # Everything but the linear part grows with the square of the scale.
         return _best_square(earned, ridge + problem.feasible.support(half), longest)
     if isinstance(problem.feasible, NonNegative):
         if not hasattr(problem.regularizer, "conjugate"):
             return -math.inf
-        return _best_conjugate(problem.regularizer, earned, ridge, half, longest)
+        bound = _best_conjugate(problem.regularizer, earned, ridge, half, longest)
+        return _believed(problem.regularizer, bound, at.upper)
     if not problem.feasible.bounded:
         return -math.inf
     # A convex regulariser lies above its tangent, so that the set alone gives a bound.
     slope = problem.regularizer.gradient(at.weights)
     offset = float(slope @ at.weights) - at.cost
     return earned - ridge - problem.feasible.support(half - slope) - offset
+
+
+def _believed(regularizer: Any, lower: float, upper: float) -> float:
+    """A bound by a conjugate, which must not lie above the objective at any point."""
+    not_nan(regularizer, "conjugate", lower)
+    if is_own(regularizer) and lower > upper + CONTRADICTION * abs(upper):
+        raise refused(
+            regularizer, "conjugate",
+            f"is too small: it says that no weights cost less than {lower:.6g}, but some cost "
+            f"{upper:.6g}.",
+        )  # fmt: skip
+    return lower
 
 
 def _room(dual: DualProblem, u: NDArray[np.float64]) -> float:
@@ -208,7 +231,8 @@ def _best_conjugate(
     regularizer: Any, earned: float, ridge: float, half: NDArray[np.float64], longest: float
 ) -> float:
     """Largest ``t earned - t^2 ridge - psi(t^2 half)``: concave in ``t``, by golden section."""
-    most = min(longest, math.sqrt(regularizer.domain_scale(half)))
+    domain = not_nan(regularizer, "domain_scale", regularizer.domain_scale(half))
+    most = min(longest, math.sqrt(domain))
 
     def bound(t: float) -> float:
         return t * earned - t * t * ridge - regularizer.conjugate(t * t * half)

@@ -14,13 +14,16 @@ from typing import ClassVar, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from kernelpath.probes import is_own, probe_divergence
+
 
 @runtime_checkable
 class Divergence(Protocol):
     """What the lp-KTA solvers ask of a divergence.
 
     ``F`` must be convex and twice differentiable for positive arguments; ``third_derivative`` is
-    used by the second-order predictor only.
+    used by the second-order predictor only.  All four are held against each other at a few points
+    when a divergence is given, and a NaN on the way is an error.
     """
 
     name: str
@@ -92,8 +95,10 @@ class GeneralizedKL:
 DIVERGENCES: dict[str, type] = {"euclidean": SquaredEuclidean, "kl": GeneralizedKL}
 
 
-def resolve_divergence(divergence: str | Divergence) -> Divergence:
-    """Return the divergence of a name, or the divergence itself.
+def resolve_divergence(divergence: str | Divergence, points: ArrayLike = ()) -> Divergence:
+    """Return the divergence of a name, or the divergence itself, one of the user's after a trial.
+
+    ``points`` are weights at which it will be needed, to be tried besides others.
 
     Examples
     --------
@@ -103,6 +108,8 @@ def resolve_divergence(divergence: str | Divergence) -> Divergence:
     if isinstance(divergence, str) and divergence in DIVERGENCES:
         return DIVERGENCES[divergence]()
     if not isinstance(divergence, str | type) and isinstance(divergence, Divergence):
+        if is_own(divergence):
+            probe_divergence(divergence, points)
         return divergence
     missing = [
         name

@@ -10,7 +10,7 @@ from kernelpath.combine import _distance_loops, _finish_loops, _scatter_loops
 from kernelpath.combine.columns import ColumnKernels
 from kernelpath.combine.maps import two_valued
 from kernelpath.combine.tiles import TILE_COLUMNS, TILE_ROWS, lower_tiles, n_pairs
-from kernelpath.kernels import Polynomial, resolve_kernel
+from kernelpath.kernels import Polynomial, formula_code, resolve_kernel
 from reference.combine import gram, half_squared_distance
 
 LONG = np.longdouble
@@ -80,7 +80,12 @@ def test_the_shifted_kernel(kernel):
         for i in range(len(x)):
             for j in range(len(x)):
                 got = _scatter_loops.tilde(
-                    kernel.code, values[i], values[j], gamma, arrays.zero[0], arrays.factors[0]
+                    formula_code(kernel),
+                    values[i],
+                    values[j],
+                    gamma,
+                    arrays.zero[0],
+                    arrays.factors[0],
                 )
                 scale = np.sqrt(expected[i, i] * expected[j, j])
                 # The last term is for the reference, whose three distances cancel.

@@ -16,8 +16,9 @@ import math
 import numpy as np
 from numba import njit
 
+from kernelpath.kernels.codes import DELTA, LAPLACE, POLYNOMIAL, RBF
+
 FAST = {"reassoc", "contract", "nsz"}
-RBF, LAPLACE, DELTA, POLYNOMIAL = 0, 1, 2, 3
 
 
 @njit(cache=True, nogil=True)
@@ -29,6 +30,8 @@ def _half_squared_distance(code, x, z, gamma, degree, coef0):
         return -math.expm1(-gamma * abs(gap))
     if code == DELTA:
         return 0.0 if x == z else 1.0
+    if code != POLYNOMIAL:
+        return math.nan
     xx = (coef0 + gamma * x * x) ** degree
     zz = (coef0 + gamma * z * z) ** degree
     return 0.5 * (xx + zz) - (coef0 + gamma * x * z) ** degree

@@ -60,7 +60,8 @@ def alignments(
     gamma : float or array of shape (n_features,), optional
         Width parameters instead of ``bandwidth``.
     method : {"auto", "exact", "fast"}
-        ``"exact"`` sums over all pairs of rows and serves as reference.
+        ``"exact"`` sums over all pairs of rows and serves as reference.  A kernel of your own is
+        summed so whatever the method: there is no faster way that it would know.
     tol : float
         Promised absolute error: ``tol * max(alignment, 1)``.
     n_jobs : int, optional

@@ -20,8 +20,9 @@ from kernelpath.alignment.expansions import (
     tolerance_key,
 )
 from kernelpath.alignment.lane import ClassLane
+from kernelpath.alignment.own import own_pairwise
 from kernelpath.alignment.sources import ROW_CHUNK, TILE_SIZE, DenseTask, Task
-from kernelpath.kernels.feature import RBF, Delta, FeatureKernel, Laplace, Polynomial
+from kernelpath.kernels import RBF, FeatureKernel, codes, formula_code
 from kernelpath.targets import Target
 
 NONE, TWO_VALUED, PAIRWISE, CHEBYSHEV, FOURIER, SORTED = range(6)
@@ -56,6 +57,7 @@ class Contractor:
     def __init__(self, target: Target, kernel: FeatureKernel, method: str, tol: float) -> None:
         self.target = target
         self.kernel = kernel
+        self.code = formula_code(kernel)
         self.method = method
         self.tol = tol
         self.columns = np.ascontiguousarray(target.columns.T)
@@ -72,7 +74,8 @@ class Contractor:
 
     def lane(self) -> ClassLane | None:
         """Return the fast lane, if this target and kernel can use it."""
-        usual = self.grouped and isinstance(self.kernel, RBF) and self.method != "exact"
+        usual = self.grouped and self.code == codes.RBF and self.method != "exact"
+        usual = usual and type(self.kernel) is RBF  # a subclass may have another width
         n = self.target.n_samples
         if not usual or n <= FEW_ROWS or self.target.group is None:
             return None
@@ -99,7 +102,7 @@ class Contractor:
     def _plan(self, job: _Job) -> NDArray[np.int64]:
         n_points = job.task.n_points
         plan = np.full(len(n_points), PAIRWISE)
-        if isinstance(self.kernel, RBF) and self.method != "exact":
+        if self.code == codes.RBF and self.method != "exact":
             few = FEW_ROWS if self.method == "auto" else 2
             length = job.length
             # Short columns: the quadratic form of the moments costs more than the moments.
@@ -162,9 +165,11 @@ class Contractor:
             job.task.per_point_block(values, features)
             for values in (job.widths.gamma, job.center, *job.task.statistics.anchors)
         )
-        kernel = self.kernel
-        exact = self.method == "exact"
-        if algorithm == TWO_VALUED:
+        code, exact = self.code, self.method == "exact"
+        degree, coef0 = getattr(self.kernel, "degree", 1), getattr(self.kernel, "coef0", 0.0)
+        if code == codes.OWN:
+            own_pairwise(self.kernel, block, which, origin, mean, gamma, out)
+        elif algorithm == TWO_VALUED:
             _point_loops.two_valued(*args, high, out)
         elif algorithm == FOURIER:
             reach = 8.8 if finer else min(math.sqrt(2 * math.log(100 * self.total / self.tol)), 8.6)
@@ -176,15 +181,14 @@ class Contractor:
                 *args, np.sqrt(0.5 / gamma), sums.rates, sums.factors, sums.error, self.mass,
                 WINDOW_PAIRS, out,
             )  # fmt: skip
-        elif isinstance(kernel, Laplace) and not exact:
+        elif code == codes.LAPLACE and not exact:
             _point_loops.laplace_sorted(*args, gamma, out)
-        elif isinstance(kernel, Delta) and not exact:
+        elif code == codes.DELTA and not exact:
             _point_loops.delta_sorted(*args, out)
-        elif isinstance(kernel, Polynomial) and not exact:
-            _point_loops.powers(*args, origin, mean, gamma, kernel.degree, kernel.coef0, out)
+        elif code == codes.POLYNOMIAL and not exact:
+            _point_loops.powers(*args, origin, mean, gamma, degree, coef0, out)
         else:
-            degree, coef0 = getattr(kernel, "degree", 1), getattr(kernel, "coef0", 0.0)
-            _point_loops.pairwise(*args, origin, mean, gamma, kernel.code, degree, coef0, out)
+            _point_loops.pairwise(*args, origin, mean, gamma, code, degree, coef0, out)
         return out[which]
 
     def _chebyshev(self, job: _Job, which: NDArray[np.intp], finer: bool) -> NDArray[np.float64]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-RBF, LAPLACE, DELTA, POLYNOMIAL = 0, 1, 2, 3
+from kernelpath.kernels.codes import DELTA, LAPLACE, POLYNOMIAL, RBF
 
 # Not "reassoc": the magic-number rounding below is an addition that must not be simplified.
 SAFE = {"contract", "nsz", "arcp"}
@@ -141,8 +141,10 @@ def distances(values, first, last, codes, gamma, factors, scale, rows, columns, 
                 _laplace_row(x, z, gamma[f], scale[f], target)
             elif codes[f] == DELTA:
                 _delta_row(x, z, scale[f], target)
-            else:
+            elif codes[f] == POLYNOMIAL:
                 _polynomial_row(x, z, factors[f], scale[f], target)
+            else:
+                target[:] = np.nan
 
 
 @njit(cache=True, nogil=True)

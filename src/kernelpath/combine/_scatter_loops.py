@@ -16,7 +16,8 @@ import math
 import numpy as np
 from numba import njit
 
-RBF, LAPLACE, DELTA, POLYNOMIAL = 0, 1, 2, 3
+from kernelpath.kernels.codes import DELTA, LAPLACE, POLYNOMIAL, RBF
+
 ONE, FEW, PAIRS, EVALUATE = 0, 1, 2, 3
 
 
@@ -43,6 +44,8 @@ def tilde(code, x, z, gamma, zero, factors):
         tx, tz = gamma * x * x, gamma * z * z
         t = gamma * (x - z) * (x - z)
         shared = 2.0 * gamma * x * z
+    elif code != LAPLACE:
+        return math.nan
     else:
         tx, tz = gamma * abs(x), gamma * abs(z)
         t = gamma * abs(x - z)

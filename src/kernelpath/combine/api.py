@@ -13,7 +13,7 @@ from kernelpath.combine.columns import take_columns
 from kernelpath.encoding import TableEncoder
 from kernelpath.errors import DataError
 from kernelpath.inputs import ColumnTable, as_column_table, bytes_of
-from kernelpath.kernels.feature import KERNELS, FeatureKernel, feature_kernel_settings
+from kernelpath.kernels import FeatureKernel, check_traced, feature_kernel_settings
 from kernelpath.path import FeaturePath
 
 
@@ -141,10 +141,8 @@ def _as_traced(path: FeaturePath, given: dict[str, Any]) -> dict[str, Any]:
         known = traced.get(name) if value is None else value
         if known is not None:
             found[name] = known
-    if "kernel" in found and given["kernel"] is None and found["kernel"] not in (*KERNELS, "auto"):
-        raise DataError(
-            f"The path was computed with the kernel {found['kernel']}; give it again as kernel=."
-        )
+    if given["kernel"] is None:
+        check_traced(found)
     return found
 
 

@@ -5,7 +5,7 @@ For sparse tables it is ``d(x, 0) + d(0, z) - d(x, z)``, which vanishes where a 
 dense ones it is ``-d``, but for polynomials, whose ``d`` of an outlier would drown its kernel, the
 kernel of the centred column without its constant.  The form depends on the type of the training
 table and the kernel parameters alone, not on the rows at hand, so that a model may mix kernels
-computed on different occasions.
+computed on different occasions.  A kernel of the user's own stands as ``-d`` in any table.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from kernelpath.combine import _distance_loops
 from kernelpath.errors import DataError
-from kernelpath.kernels.feature import FeatureKernel, Polynomial
+from kernelpath.kernels import FeatureKernel, codes, distance_block, formula_code
 
 SPARSE_DENSITY = 0.2
 """Columns of a sparse table with a larger share of non-zeros are treated as dense ones."""
@@ -40,12 +40,15 @@ class ColumnKernels:
     codes, gamma, center : ndarray of shape (n_columns,)
     factors : ndarray of shape (n_columns, largest degree)
         Polynomial kernels: factors of the powers 1, 2, ... of the centred and scaled column.
+    own : ndarray of object, shape (n_columns,), optional
+        Kernels of the user's own, None where compiled loops know the kernel.
     """
 
     codes: NDArray[np.int64]
     gamma: NDArray[np.float64]
     center: NDArray[np.float64]
     factors: NDArray[np.float64]
+    own: NDArray[np.object_] | None = None
 
     @classmethod
     def of(
@@ -60,19 +63,32 @@ class ColumnKernels:
         factors = np.zeros((len(kernels), max(1, *(len(row) for row in powers), 1)))
         for row, values in zip(factors, powers):
             row[: len(values)] = values
-        codes = np.array([kernel.code for kernel in kernels], dtype=np.int64)
-        return cls(codes[which], gamma, center, factors[which])
+        numbers = np.array([formula_code(kernel) for kernel in kernels], dtype=np.int64)
+        own = None
+        if (numbers[which] == codes.OWN).any():
+            own = np.full(len(kernels), None, dtype=object)
+            for i in np.flatnonzero(numbers == codes.OWN).tolist():
+                own[i] = kernels[i]
+            own = own[which]
+        return cls(numbers[which], gamma, center, factors[which], own)
 
     def take(self, columns: NDArray[np.intp]) -> ColumnKernels:
         """Kernels of some columns."""
+        own = None if self.own is None else self.own[columns]
         return ColumnKernels(
-            self.codes[columns], self.gamma[columns], self.center[columns], self.factors[columns]
-        )
+            self.codes[columns], self.gamma[columns], self.center[columns], self.factors[columns],
+            own,
+        )  # fmt: skip
 
     @property
     def polynomial(self) -> NDArray[np.bool_]:
         """Columns whose kernel needs the centred and scaled value."""
-        return self.codes == Polynomial.code
+        return self.codes == codes.POLYNOMIAL
+
+    @property
+    def centred(self) -> NDArray[np.intp]:
+        """Columns whose kernel is the user's own and gets the centred value."""
+        return np.flatnonzero(self.codes == codes.OWN)
 
     @property
     def degree(self) -> NDArray[np.int64]:
@@ -81,7 +97,10 @@ class ColumnKernels:
         return np.where(self.factors > 0, powers, 0).max(axis=1)
 
     def standardise(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Centre and scale polynomial columns of feature-major values, in place."""
+        """Centre own columns, and scale polynomial ones too, of feature-major values, in place."""
+        own = self.centred
+        if len(own):
+            values[own] -= self.center[own, None]
         which = np.flatnonzero(self.polynomial)
         if len(which) == len(values):
             values -= self.center[:, None]
@@ -96,11 +115,30 @@ class ColumnKernels:
     ) -> NDArray[np.float64]:
         """``d`` of two ranges of rows of feature-major values, (n_columns, first, second)."""
         out = np.empty((len(values), (rows[1] - rows[0]) * (columns[1] - columns[0])))
-        _distance_loops.distances(
-            values, 0, len(values), self.codes, self.gamma, self.factors, np.ones(len(values)),
-            rows, columns, out,
-        )  # fmt: skip
+        self.fill(values, (0, len(values)), np.ones(len(values)), rows, columns, out)
         return out.reshape(len(values), rows[1] - rows[0], -1)
+
+    def fill(
+        self,
+        values: NDArray[np.float64],
+        which: tuple[int, int],
+        scale: NDArray[np.float64],
+        rows: tuple[int, int],
+        columns: tuple[int, int],
+        out: NDArray[np.floating],
+    ) -> None:
+        """``scale d`` of a range of columns for all pairs of two ranges of rows, into ``out``."""
+        first, last = which
+        _distance_loops.distances(
+            values, first, last, self.codes, self.gamma, self.factors, scale, rows, columns, out
+        )
+        if self.own is None:
+            return
+        for f in range(first, last):
+            if self.own[f] is not None:
+                x, z = values[f, slice(*rows)], values[f, slice(*columns)]
+                d = distance_block(self.own[f], x, z, float(self.gamma[f]))
+                out[f - first] = scale[f] * d.ravel()
 
     @property
     def zero(self) -> NDArray[np.float64]:
@@ -110,20 +148,22 @@ class ColumnKernels:
     @property
     def shiftable(self) -> NDArray[np.bool_]:
         """Columns whose kernel, in a sparse table, is shifted to vanish at 0."""
-        return ~(np.abs(self.zero) > FARTHEST_ZERO)
+        return ~(np.abs(self.zero) > FARTHEST_ZERO) & (self.codes != codes.OWN)
 
 
 def _power_factors(kernel: FeatureKernel) -> list[float]:
     """``(c + t)^degree = constant + sum_b factor_b t^b``."""
-    if not isinstance(kernel, Polynomial):
+    if formula_code(kernel) != codes.POLYNOMIAL:
         return []
-    degree, coef0 = kernel.degree, kernel.coef0
+    degree, coef0 = kernel.degree, kernel.coef0  # type: ignore[attr-defined]
     return [comb(degree, b) * coef0 ** (degree - b) for b in range(1, degree + 1)]
 
 
 @dataclass(frozen=True)
 class DenseColumns:
     """Feature-major columns of all rows, training rows first; polynomial ones standardised.
+
+    Columns of a kernel of the user's own are centred.
 
     ``shifted`` marks those whose form is shifted to vanish at 0.
     """

@@ -34,7 +34,7 @@ def cross_kernel(
     Each kernel stands in a form that equals it up to ``f(x) + f(z)``, which centring removes:
     ``-d(x, z)`` where ``train_values`` is dense, ``d(x, 0) + d(0, z) - d(x, z)`` where sparse.
     Polynomial kernels of dense tables, and of sparse columns far from 0, stand as they are, less
-    their constant.
+    their constant; kernels of the user's own as ``-d`` in either table.
 
     Parameters
     ----------
@@ -71,13 +71,14 @@ def cross_kernel(
         new = new.tocsr()  # to cut rows
     # Blocks of columns and rows, so that copies in float64 and partial results stay small.
     # Sparse tables are not copied; their few dense columns need no blocks of columns.
-    width = len(used) if sp.issparse(train) else BLOCK_VALUES // max(1, n_train)
+    thin = sp.issparse(train) and part.own is None
+    width = len(used) if thin else BLOCK_VALUES // max(1, n_train)
     width = max(1, min(width, len(used)))
-    height = max(64, BLOCK_VALUES // max(1, n_train, 0 if sp.issparse(train) else width))
+    height = max(64, BLOCK_VALUES // max(1, n_train, 0 if thin else width))
     for left in range(0, len(used), width):
         columns = np.arange(left, min(left + width, len(used)))
         whole = len(columns) == len(used)
-        some = train if whole else train[:, columns]
+        some = train if whole else take_columns(train, columns)
         for top in range(0, n_new, height):
             rows = slice(top, min(top + height, n_new))
             fresh = new[rows] if whole else take_columns(new[rows], columns)

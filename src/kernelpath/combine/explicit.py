@@ -17,7 +17,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from kernelpath.combine.bank import KernelBank
 from kernelpath.combine.columns import ColumnKernels, canonical, check_new, matching
-from kernelpath.kernels.feature import Delta
+from kernelpath.errors import ExtensionError
+from kernelpath.kernels import codes
 
 POWERS, CATEGORIES, NYSTROM = 0, 1, 2
 SMALLEST_EIGENVALUE = 1e-10
@@ -101,6 +102,8 @@ class ExplicitMap:
         scale = bank.point_weights(np.ravel(weights))
         used = np.flatnonzero(scale)
         kernels = bank.column_kernels(used)
+        if kernels.own is not None:
+            raise ExtensionError("A kernel of your own has no map that consists of numbers alone.")
         sparse = sp.issparse(bank.values)
         values = canonical(bank.values) if sparse else bank.values
         makers = [
@@ -250,7 +253,7 @@ def _fit_column(
         degree = int(kernel.degree[0])
         anchor = 0.0 if sparse and kernel.shiftable[0] else float(kernel.center[0])
         return POWERS, anchor, np.empty(0), root * np.sqrt(kernel.factors[0, :degree]), degree
-    if kernel.codes[0] == Delta.code:
+    if kernel.codes[0] == codes.DELTA:
         scale = np.full(len(x) + sparse, root)
         return CATEGORIES, 0.0, x, scale, len(scale)
     chosen = _spread(x, n_components + (not sparse))

@@ -103,9 +103,9 @@ class Tiles:
                 done = 0
                 for step in group.steps:
                     tile = buffer[: (step.stop - step.start) * size].reshape(-1, size)
-                    _distance_loops.distances(
-                        columns.values, step.start, step.stop, kernels.codes, kernels.gamma,
-                        kernels.factors, scale, (row, last_row), (column, end), tile,
+                    kernels.fill(
+                        columns.values, (step.start, step.stop), scale, (row, last_row),
+                        (column, end), tile,
                     )  # fmt: skip
                     for points, weights in step.plain:
                         _multiply(weights, tile, out[points])

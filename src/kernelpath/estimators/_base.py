@@ -90,7 +90,7 @@ class PathSelector(NotebookCard, SelectorMixin, BaseEstimator):
     def _describe(self, table: ColumnTable, y: NDArray, **more: Any) -> dict[str, Any]:
         """Provenance of a path: settings, versions and the data it came from."""
         parameters = {
-            name: value if isinstance(value, str | int | float | bool | None) else repr(value)
+            name: value if isinstance(value, str | int | float | bool | None) else _text(value)
             for name, value in (
                 (name, value.item() if isinstance(value, np.generic) else value)
                 for name, value in self.get_params(deep=False).items()
@@ -110,6 +110,12 @@ class PathSelector(NotebookCard, SelectorMixin, BaseEstimator):
             "data": data,
             **more,
         }
+
+
+def _text(value: Any) -> str:
+    """How an object calls itself; never like the name of a setting, such as "rbf"."""
+    text = repr(value)
+    return f"<{text}>" if text.isidentifier() else text
 
 
 def report_constant(

@@ -16,7 +16,7 @@ from kernelpath.errors import DataError, not_one_of
 from kernelpath.estimators import _gmkl_regularizers as regularizing
 from kernelpath.estimators._base import PathSelector, report_constant
 from kernelpath.estimators._gmkl_kernels import BoundKernel
-from kernelpath.estimators._gmkl_parts import check_parts, refuse_without_effect
+from kernelpath.estimators._gmkl_parts import check_parts, probe_parts, refuse_without_effect
 from kernelpath.estimators._gmkl_presets import PRESETS
 from kernelpath.estimators._gmkl_tables import Reader, reader_for
 from kernelpath.feasible_sets import NonNegative
@@ -115,6 +115,7 @@ class GMKLBase(PathSelector):
             self._learn(Problem(self._bound.kernel, duals, L1(), feasible), table, y)
 
     def _learn(self, problem: Problem, table: ColumnTable, y: NDArray) -> None:
+        probe_parts(self, problem)
         if not (isinstance(self.weights, str) and self.weights == "learn"):
             begin("weights by a rule")
             weights = weights_by_rule(problem, self.weights)

@@ -15,6 +15,7 @@ from kernelpath.errors import DataError, not_one_of
 from kernelpath.inputs import ColumnTable
 from kernelpath.kernels import KERNELS as FEATURE_KERNELS
 from kernelpath.kernels import RBF, Delta, FeatureKernel, resolve_kernel
+from kernelpath.probes import probe_weighted
 from kernelpath.weighted.base import WeightedKernel
 from kernelpath.weighted.parts import SumOfParts, one_per_column
 from kernelpath.weighted.products import ARDPolynomial, ProductRBF
@@ -29,6 +30,7 @@ RECIPES: dict[str, Callable[..., list]] = {
 }
 MOST_FACTOR_BYTES = 2**30  # beyond, kernels are computed anew in every pass over them
 LARGEST, SMALLEST = 1e150, 1e-150  # values of a column whose squares are numbers
+TRIAL_ROWS = 30  # on which a weighted kernel of the user's own is held against itself
 SAMPLE = 16  # columns whose ranks tell how large the factors of all are
 
 
@@ -105,8 +107,12 @@ def bind_kernel(
     if isinstance(kernel, str):
         made: Any = ProductRBF(X) if kernel == "product" else ARDPolynomial(X)
     else:
-        made = kernel.bind(X)
-        _check_protocol(made, kernel, X)
+        some = X[np.unique(np.linspace(0, len(X) - 1, TRIAL_ROWS).astype(np.intp))]
+        for rows in (some, X):  # tried on a few rows first
+            made = kernel.bind(rows)
+            _check_protocol(made, kernel, rows)
+            if rows is some:
+                probe_weighted(made, some)
     features = (
         np.arange(n_features) if made.n_kernels == n_features else np.full(made.n_kernels, -1)
     )
@@ -138,7 +144,7 @@ def _widths(base_kernel: Any, table: ColumnTable, parameter: str) -> tuple[float
     own = RBF() if auto else resolve_kernel(base_kernel)
     if not auto and own != Delta():
         _refuse_text(table, f"use {parameter}='auto', or encode it")
-    return (1.0,) if own == RBF() and not table.categorical.any() else None
+    return (1.0,) if type(own) is RBF and not table.categorical.any() else None
 
 
 def _refuse_text(table: ColumnTable, way: str) -> None:

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 
 from kernelpath.feasible_sets import CappedSimplex, Simplex
+from kernelpath.probes import is_own, probe_dual, probe_feasible, probe_regularizer
+from kernelpath.problem import Problem
 from kernelpath.weight_norms import L1, NoRegularizer
 
 NEEDS = {
@@ -33,6 +35,21 @@ def check_parts(regularizer: Any, feasible: Any, loss: Any) -> None:
             "NoRegularizer needs a bounded feasible set, such as kp.Simplex(1.0), or the weights "
             "would grow without end"
         )
+
+
+def probe_parts(estimator: Any, problem: Problem) -> None:
+    """Hold a regularizer, set or loss of the user's own against itself, at a few weights."""
+    n = problem.kernel.n_kernels
+    if not isinstance(estimator.loss, str | None) and is_own(estimator.loss):
+        for dual in problem.duals:
+            probe_dual(estimator.loss, dual, problem.kernel.n_rows)
+    if estimator.feasible is not None and is_own(estimator.feasible):
+        probe_feasible(estimator.feasible, n)
+    if estimator.regularizer is not None and is_own(estimator.regularizer):
+        probe_regularizer(estimator.regularizer, n)
+        if estimator.strengths is not None and hasattr(estimator.regularizer, "with_strength"):
+            for strength in (0.5, 2.0):
+                probe_regularizer(estimator.regularizer.with_strength(strength), n)
 
 
 def refuse_without_effect(estimator: Any) -> None:

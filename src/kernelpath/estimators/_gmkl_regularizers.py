@@ -68,7 +68,10 @@ def along_exponents(
         grid = np.linspace(P_START, P_STOP, int(exponents))
     else:
         grid = np.sort(_numbers("exponents", exponents, least=1.0, open_below=False))[::-1]
-    if own is not None and not (hasattr(own, "p") and hasattr(own, "strength")):
+    powers = hasattr(own, "p") and hasattr(own, "strength")
+    if isinstance(own, L1) and type(own) is not L1:
+        powers = False  # its cost may be another than a power, and it has no exponent to set
+    if own is not None and not powers:
         raise TypeError(
             "exponents needs a regularizer with an exponent p and a strength, such as "
             f"kp.Lp(2.0, strength=0.1), got {own!r}"

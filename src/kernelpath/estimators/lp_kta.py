@@ -241,7 +241,7 @@ class LpKTASelector(PathSelector):
         alignments: NDArray[np.float64],
         usable: NDArray[np.bool_],
     ) -> PNormProblem:
-        divergence = resolve_divergence(self.divergence)
+        divergence = resolve_divergence(self.divergence, [self.elimination_tol, TOP_WEIGHT])
         reference = _reference(self.reference, divergence, self.elimination_tol, len(alignments))
         largest = float(alignments.max()) or 1.0
         bregman = self.bregman_strength

@@ -8,9 +8,12 @@ from kernelpath.kernels.feature import (
     Laplace,
     Linear,
     Polynomial,
+    check_traced,
     feature_kernel_settings,
+    formula_code,
     resolve_kernel,
 )
+from kernelpath.kernels.own import distance_block, kernel_diagonal, kernel_values
 
 __all__ = [
     "KERNELS",
@@ -20,6 +23,11 @@ __all__ = [
     "Laplace",
     "Linear",
     "Polynomial",
+    "check_traced",
+    "distance_block",
     "feature_kernel_settings",
+    "formula_code",
+    "kernel_diagonal",
+    "kernel_values",
     "resolve_kernel",
 ]

@@ -109,9 +109,13 @@ class WeightedKernelSVM:
 def _feature_map(
     part: TrainingPart, bank: KernelBank, columns: NDArray[np.intp], weights: NDArray[np.float64]
 ) -> Any:
-    """Explicit map of a point: feature by feature while that is small, by landmarks beyond."""
+    """Explicit map of a point: feature by feature while that is small, by landmarks beyond.
+
+    Kernels of the user's own take landmarks: the map of a feature is made of numbers alone.
+    """
     active = np.flatnonzero(bank.point_weights(weights))
-    if N_COMPONENTS * len(active) <= MOST_COMPONENTS:
+    compiled = bank.column_kernels(active).own is None
+    if compiled and N_COMPONENTS * len(active) <= MOST_COMPONENTS:
         from kernelpath.combine.explicit import ExplicitMap
 
         explicit = ExplicitMap.fit(bank.take(active), weights[active], n_components=N_COMPONENTS)

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from kernelpath.encoding import TableEncoder
 from kernelpath.inputs import ColumnTable
-from kernelpath.kernels import feature_kernel_settings
+from kernelpath.kernels import FeatureKernel, check_traced, feature_kernel_settings
 from kernelpath.path import FeaturePath
 from kernelpath.progress import working
 from kernelpath.rankings import size_grid
@@ -65,8 +65,12 @@ def summarize_path(
     *,
     sizes: Sequence[int] | None = None,
     task: str = "auto",
+    kernel: Any = None,
 ) -> dict[str, Any]:
-    """Summary of a path; with the table, also of the data and of the heaviest features."""
+    """Summary of a path; with the table, also of the data and of the heaviest features.
+
+    ``kernel`` is that of a feature, where the path knows only its text: an object of a class.
+    """
     table = target = None
     categories: dict[int, list] = {}
     if X is not None:
@@ -82,7 +86,7 @@ def summarize_path(
         task = infer_task(target, task)
     maker = _Maker(path, sizes_of(path) if sizes is None else list(sizes))
     if table is not None and target is not None:
-        maker.add_data(table, target, task, categories)
+        maker.add_data(table, target, task, categories, kernel)
     return maker.finish()
 
 
@@ -93,9 +97,17 @@ def summarize_cv(model: PathCV) -> dict[str, Any]:
     maker = _Maker(model.path_, scores.n_features.tolist(), chosen=point.n_features)
     setup = vars(model).get("_setup")
     if setup is not None:
-        rows = setup.study.rows
-        maker.add_data(rows.table, setup.study.y, model.task_, setup.encoder.categories)
+        study = setup.study
+        kernel = _kernel_object(study.selector)
+        maker.add_data(study.rows.table, study.y, model.task_, setup.encoder.categories, kernel)
     return maker.finish(model)
+
+
+def _kernel_object(selector: Any) -> FeatureKernel | None:
+    """The kernel of a feature, if the selector was given an object for it."""
+    last = selector.steps[-1][1] if hasattr(selector, "steps") else selector
+    given = (getattr(last, name, None) for name in ("base_kernel", "kernel"))
+    return next((one for one in given if isinstance(one, FeatureKernel)), None)
 
 
 def sizes_of(path: FeaturePath) -> list[int]:
@@ -217,18 +229,27 @@ class _Maker:
     # -- the data ----------------------------------------------------------------------------------
 
     def add_data(
-        self, table: ColumnTable, y: NDArray, task: str, categories: dict[int, list]
+        self,
+        table: ColumnTable,
+        y: NDArray,
+        task: str,
+        categories: dict[int, list],
+        given: Any = None,
     ) -> None:
-        """Facts about the table, and views of the heaviest features."""
+        """Facts about the table, and views of the heaviest features by the kernel ``given``."""
         self._out["data"] = describe_data(table, y, task)
         self._out["notices"] = notices(self._out["data"])
         order = self._heaviest()
         if not order:
             return
-        kernel = feature_kernel_settings(self._out["settings"])
+        settings = self._out["settings"]
+        if given is not None:
+            settings = settings | {"base_kernel" if "base_kernel" in settings else "kernel": given}
+        kernel = feature_kernel_settings(settings)
         kernel.pop("gamma", None)  # of all columns, where only some are looked at
         if self._path.method == "l1kr":  # one kernel of all columns
             kernel = {"kernel": "auto"}
+        check_traced(kernel)
         views = feature_views(table, y, task, order[:N_VIEWS], kernel=kernel, categories=categories)
         self._out["views"] = [
             {"feature": self._place(view.pop("column")), **_rounded(view)} for view in views

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from kernelpath.combine.bank import KernelBank
 from kernelpath.combine.columns import take_columns
 from kernelpath.inputs import ColumnTable
+from kernelpath.kernels import kernel_values
 
 MOST_ROWS, MOST_POINTS = 2000, 250
 """Rows from which a curve is fitted, and those that are drawn."""
@@ -181,7 +182,7 @@ def kernel_curve(
     gamma, center = float(bank.gamma[0]), float(bank.center[0])
 
     def gram(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
-        return bank.kernels[0].gram(a - center, b - center, gamma)
+        return kernel_values(bank.kernels[0], a - center, b - center, gamma)
 
     inner = gram(landmarks, landmarks)
     values, vectors = np.linalg.eigh(inner)

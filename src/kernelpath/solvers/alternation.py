@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelpath.feasible_sets import NonNegative
+from kernelpath.probes import not_nan
 from kernelpath.problem import Evaluator, Problem
 from kernelpath.solvers.start import natural_start
 from kernelpath.solvers.state import (
@@ -61,6 +62,7 @@ def alternate(
             precision = max(precision / 10.0, TIGHT)
         quad = 2.0 * (problem.regularizer.gradient(weights) - gradient)
         fresh = problem.regularizer.closed_form(np.square(weights) * quad)  # type: ignore[attr-defined]
+        not_nan(problem.regularizer, "closed_form", fresh)
         # A weight of nothing stays so, even if its kernel has come to pay.
         least = REVIVED * fresh.max(initial=0.0)
         fresh = np.where((gradient < 0.0) & (fresh < least), least, fresh)

@@ -144,7 +144,7 @@ def _or_nothing(problem: Problem, found: Solution, options: dict[str, Any]) -> S
     if problem.is_convex or problem.feasible.project(nothing).any():
         return found
     solutions = tuple(solve_null(dual) for dual in problem.duals)
-    at = Evaluation(nothing, solutions, problem.regularizer.value(nothing))
+    at = Evaluation(nothing, solutions, problem.cost(nothing))
     if at.upper >= found.objective:
         return found
     gradient = problem.gradient(nothing, problem.kernel.grad_quad(nothing, at.U))
@@ -165,7 +165,7 @@ def empty_model(problem: Problem, tol: float) -> Solution | None:
         return None
     nothing = np.zeros(problem.kernel.n_kernels)
     solutions = tuple(solve_null(dual) for dual in problem.duals)
-    at = Evaluation(nothing, solutions, problem.regularizer.value(nothing))
+    at = Evaluation(nothing, solutions, problem.cost(nothing))
     lower = lower_bound(problem, at, problem.kernel.grad_quad(nothing, at.U))
     gap = relative(at.upper, lower)
     if gap > tol:

@@ -28,6 +28,7 @@ from kernelpath.feasible_sets import Box, CappedSimplex, FeasibleSet, NonNegativ
 from kernelpath.fits.losses import DualProblem
 from kernelpath.fits.svm import DualSolution, share_a_system
 from kernelpath.grams.base import Gram
+from kernelpath.probes import not_nan
 from kernelpath.problem import Evaluation, Evaluator, Problem
 from kernelpath.solvers._model_loops import minimize_model
 from kernelpath.solvers.curvature import curvature_root, root_by_decomposition
@@ -131,11 +132,11 @@ def _easy_step(
         return None
     d = at.weights
     square = np.square(d) * 2.0 * (problem.regularizer.gradient(d) - gradient)
-    fresh = closed(square)
+    fresh = not_nan(problem.regularizer, "closed_form", closed(square))
     used = square > 0.0
     if not fresh[used].all():
         return None
-    rise = problem.regularizer.value(fresh) - at.cost
+    rise = problem.cost(fresh) - at.cost
     fall = 0.5 * float((square[used] / d[used] - square[used] / fresh[used]).sum())
     return fresh if fall - rise > EASY * at.upper else None
 
@@ -200,7 +201,7 @@ class _RoundedOff(Evaluator):
         found = self.machines(K, self.duals, tol)
         true = tuple(map(_true_bound, found, self.duals, self.problem.duals))
         noise = sum(max(one.primal - one.dual, 0.0) for one in found)
-        return _Point(weights, true, self.problem.regularizer.value(weights), noise)
+        return _Point(weights, true, self.problem.cost(weights), noise)
 
 
 def _rounded(dual: DualProblem, precision: float, u: NDArray[np.float64]) -> DualProblem:
@@ -291,6 +292,7 @@ def _model_step(
     """Minimise the quadratic model over the feasible set by spectral projected gradients."""
     base, g = weights[active], gradient[active]
     curve = problem.regularizer.hess_diag(weights)[active] + damping
+    not_nan(problem.regularizer, "hess_diag", curve)
     size = float(np.linalg.norm(base)) or 1.0
     step = size / max(float(np.linalg.norm(g)), 1e-300)
     H = Z.T @ Z if len(active) <= max(len(Z), MOST_SQUARE) else np.zeros((0, 0))

@@ -90,7 +90,7 @@ def is_budget(problem: Problem) -> bool:
     budget = isinstance(feasible, Budget) or (
         isinstance(feasible, CappedSimplex) and feasible.cap == 1.0
     )
-    free = isinstance(problem.regularizer, NoRegularizer)
+    free = type(problem.regularizer) is NoRegularizer
     return budget and free and float(getattr(feasible, "total", math.inf)) <= n
 
 

@@ -38,7 +38,7 @@ def natural_start(problem: Problem, given: NDArray[np.float64] | None) -> NDArra
     scale = best = _largest_scale(problem, uniform)
     least = np.inf
     for _ in range(MOST_SCALES):
-        value = problem.regularizer.value(scale * uniform)
+        value = problem.cost(scale * uniform)
         value += sum(one.primal for one in solve_duals(scale * K, duals, LOOSE))
         if value >= least:
             break
@@ -53,7 +53,7 @@ def _largest_scale(problem: Problem, uniform: NDArray[np.float64]) -> float:
     low, high = -60.0, 60.0  # powers of two
     for _ in range(40):
         middle = 0.5 * (low + high)
-        if problem.regularizer.value(2.0**middle * uniform) > null:
+        if problem.cost(2.0**middle * uniform) > null:
             high = middle
         else:
             low = middle

@@ -99,7 +99,7 @@ def _first(over: Callable[..., Solution], tol: float) -> dict[str, Any]:
 
 def is_separable(regularizer: Regularizer) -> bool:
     """Whether a regularizer is known for some of the weights: ours, or one with ``restrict``."""
-    known = isinstance(regularizer, L1 | Lp | ElasticNet | NoRegularizer)
+    known = type(regularizer) in (L1, Lp, ElasticNet, NoRegularizer)  # a subclass may be another
     return known or hasattr(regularizer, "restrict")
 
 

@@ -21,11 +21,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import lambertw
 
+from kernelpath.probes import is_own, not_nan, refused
 from kernelpath.progress import begin
 from kernelpath.regularizers import Divergence, SquaredEuclidean, bregman
 from kernelpath.solvers.separable import euclidean_weights, solve_weights
 
 INVERSE_E = float(np.exp(-1.0))
+LARGEST_RESIDUAL = 1e-4  # relative, of a divergence of the user's own; more is no solution
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,7 @@ class PNormProblem:
         scores = self.alignments.copy()
         shifted = self.divergence.positive_reference or np.any(self.reference != 0)
         if self.bregman_strength > 0 and shifted:
-            scores += self.bregman_strength * self.divergence.derivative(self.reference)
+            scores += self.bregman_strength * self._slope(self.reference)
         scores[~self.usable] = -np.inf
         return scores
 
@@ -107,7 +109,7 @@ class PNormProblem:
         eps = self.elimination_tol
         base = 0.0
         if self.bregman_strength > 0:
-            base = self.bregman_strength * float(self.divergence.derivative(eps))
+            base = self.bregman_strength * float(self._slope(np.asarray(eps)))
         return base + self.norm_strength * p * eps ** (p - 1.0)
 
     def support_sizes(self, p: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -156,8 +158,19 @@ class PNormProblem:
             return 0.0
         gradient = self.norm_strength * p * eta ** (p - 1.0) - scores
         if self.bregman_strength > 0:
-            gradient = gradient + self.bregman_strength * self.divergence.derivative(eta)
-        return float(np.abs(gradient).max() / self.scale)
+            gradient = gradient + self.bregman_strength * self._slope(eta)
+        residual = float(np.abs(gradient).max() / self.scale)
+        if residual > LARGEST_RESIDUAL and is_own(self.divergence):
+            raise refused(
+                self.divergence, "derivative",
+                f"leaves a residual of {residual:.1e} at p = {p:g}, where the weights should solve "
+                "F'(x) + ... = score: it must grow with x.",
+            )  # fmt: skip
+        return residual
+
+    def _slope(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+        """``F'(x)``, which must be a number."""
+        return not_nan(self.divergence, "derivative", self.divergence.derivative(x))
 
     def objective(
         self,
@@ -175,6 +188,7 @@ class PNormProblem:
         value -= float(weights @ self.alignments[features])
         if self.bregman_strength > 0:
             kept = bregman(self.divergence, weights, self.reference[features])
+            not_nan(self.divergence, "generator", kept)
             at_zero = self._divergence_at_zero - self._zero_cost[features].sum()
             value += self.bregman_strength * float(kept.sum() + at_zero)
         return value
@@ -203,7 +217,7 @@ class PNormProblem:
         scores = self.norm_strength * p * levels ** (p - 1.0)
         floor = self.norm_strength if p == 1.0 else 0.0
         if self.bregman_strength > 0:
-            slope = self.divergence.derivative(levels)
+            slope = self._slope(levels)
             generator = self.divergence.generator(levels)
             distance = float(self.divergence.generator(0.0)) - generator + levels * slope
             loss = loss + self.bregman_strength * distance
@@ -253,7 +267,8 @@ def _fill(
 ) -> tuple[float, float | None]:
     """Support and weights at one ``p``, in place; returns the KKT residual and the norm term."""
     threshold = float(problem.threshold(p))
-    if isinstance(problem.divergence, SquaredEuclidean) and p > 1.0 and threshold > 0:
+    euclidean = type(problem.divergence) is SquaredEuclidean  # a subclass may be another
+    if euclidean and p > 1.0 and threshold > 0:
         if problem.ties is not None:
             return _fill_tied(problem, threshold, p, indices, data)
         residual, norm = euclidean_weights(
@@ -268,7 +283,7 @@ def _fill(
         )
         return residual / problem.scale, norm
     indices[:] = np.flatnonzero(problem.scores > threshold)
-    if p == 1.0 and isinstance(problem.divergence, SquaredEuclidean) and problem.bregman_strength:
+    if p == 1.0 and euclidean and problem.bregman_strength:
         rest = np.maximum(problem.scores[indices] - problem.norm_strength, 0.0)
         data[:] = rest / (2.0 * problem.bregman_strength)  # closed form
     else:

@@ -7,7 +7,8 @@ import math
 import numpy as np
 from numba import njit
 
-RBF, LAPLACE, DELTA = 0, 1, 2
+from kernelpath.kernels.codes import DELTA, LAPLACE, POLYNOMIAL, RBF
+
 BLOCK = 32  # rows and columns that are mirrored together
 
 
@@ -20,6 +21,8 @@ def _kernel(code, x, z, gamma, degree, coef0):
         return math.exp(-gamma * abs(gap))
     if code == DELTA:
         return 1.0 if x == z else 0.0
+    if code != POLYNOMIAL:
+        return math.nan
     return (coef0 + gamma * x * z) ** degree
 
 

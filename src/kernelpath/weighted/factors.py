@@ -15,10 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
+from kernelpath.errors import ExtensionError
 from kernelpath.weighted._factor_loops import map_rows, pivoted_factor
 
 FEW_VALUES = 3  # rank: centring may take away one of so few
 NOTHING = 1e-12  # of the trace
+INDEFINITE = 1e-6  # of the largest diagonal entry: more below 0 is no rounding error
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,10 +50,11 @@ class Factor:
 
     def rows(self, part: Any, own: NDArray[np.float64]) -> NDArray[np.float64]:
         """Factor of any rows of the columns of the kernel, of shape (rank, n_rows)."""
-        if own.shape[1] == 1:
+        formula = part.formula
+        if formula is not None:
             raw = np.empty((len(self.points), len(own)))
             points = np.ascontiguousarray(self.points[:, 0])
-            map_rows(own[:, 0], points, self.triangle, *part.formula, raw)
+            map_rows(own[:, 0], points, self.triangle, *formula, raw)
         else:
             values = part.gram(self.points, own)
             raw = linalg.solve_triangular(self.triangle, values, lower=True)
@@ -82,7 +85,7 @@ def make_factor(
     """
     n = len(own)
     rows, pivots = np.empty((most, n)), np.empty(most, dtype=np.intp)
-    if own.shape[1] == 1:
+    if part.formula is not None:
         rank, left = pivoted_factor(own[:, 0], *part.formula, tol, rows, pivots)
     else:
         rank, left = _pivoted(part, own, tol, rows, pivots)
@@ -117,16 +120,22 @@ def _pivoted(
     rows: NDArray[np.float64],
     pivots: NDArray[np.intp],
 ) -> tuple[int, float]:
-    """`pivoted_factor` for kernels of several columns, a row of the kernel at a time."""
-    rest = np.array([part.gram(x[None], x[None])[0, 0] for x in own])
-    total = float(rest.sum())
+    """`pivoted_factor` for kernels that no loop knows, a row of the kernel at a time."""
+    rest = part.diagonal(own)
+    total, largest = float(rest.sum()), float(rest.max(initial=0.0))
     rank = 0
     while rest.sum() > tol * total and rank < len(rows):
         j = int(np.argmax(rest))
         value = part.gram(own[[j]], own)[0] - rows[:rank, j] @ rows[:rank]
         rows[rank] = value / np.sqrt(rest[j])
         pivots[rank] = j
-        rest = np.maximum(rest - np.square(rows[rank]), 0.0)
+        rest = rest - np.square(rows[rank])
         rest[j] = 0.0
+        if rest.min() < -INDEFINITE * largest:
+            raise ExtensionError(
+                f"{type(part.kernel).__name__} is not positive definite on the values of a column: "
+                "its kernel matrix has a negative eigenvalue."
+            )
+        rest = np.maximum(rest, 0.0)
         rank += 1
     return rank, float(rest.sum()) / total if total > 0 else 0.0

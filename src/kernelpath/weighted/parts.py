@@ -18,7 +18,14 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from kernelpath.errors import DataError
-from kernelpath.kernels.feature import Delta, FeatureKernel, Polynomial
+from kernelpath.kernels import (
+    Delta,
+    FeatureKernel,
+    codes,
+    formula_code,
+    kernel_diagonal,
+    kernel_values,
+)
 from kernelpath.weighted.base import as_columns
 from kernelpath.weighted.factors import Factor, make_factor
 from kernelpath.weighted.stacks import LOW_RANK, MOST_DENSE_ROWS, Concatenated, HeldSum, joined
@@ -49,24 +56,29 @@ class Part:
     def gram(self, X: NDArray[np.float64], Z: NDArray[np.float64]) -> NDArray[np.float64]:
         """Kernel values between two tables of these columns only, centred as in training."""
         if len(self.columns) == 1:
-            return self.kernel.gram(X[:, 0], Z[:, 0], self.gamma)
-        inner = X @ Z.T
-        if isinstance(self.kernel, Polynomial):
-            return (self.kernel.coef0 + self.gamma * inner) ** self.kernel.degree
-        if self.kernel.name != "rbf":
-            raise ValueError(f"a {self.kernel.name} kernel takes one column, got {self.columns}")
+            return kernel_values(self.kernel, X[:, 0], Z[:, 0], self.gamma)
+        inner, kernel, code = X @ Z.T, self.kernel, formula_code(self.kernel)
+        if code == codes.POLYNOMIAL:
+            return (kernel.coef0 + self.gamma * inner) ** kernel.degree  # type: ignore[attr-defined]
+        if code != codes.RBF:
+            raise ValueError(f"the kernel {kernel!r} takes one column, got {self.columns}")
         distance = np.add.outer(np.square(X).sum(axis=1), np.square(Z).sum(axis=1)) - 2.0 * inner
         return np.exp(-self.gamma * np.maximum(distance, 0.0))
 
+    def diagonal(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Kernel values of each row with itself."""
+        if len(self.columns) == 1:
+            return kernel_diagonal(self.kernel, X[:, 0], self.gamma)
+        return np.array([self.gram(x[None], x[None])[0, 0] for x in X])
+
     @property
-    def formula(self) -> tuple[int, float, int, float]:
-        """Code, width, degree and constant, as compiled loops take them."""
-        degree = getattr(self.kernel, "degree", 1)
-        return self.kernel.code, float(self.gamma), int(degree), float(_coef0(self.kernel))
-
-
-def _coef0(kernel: FeatureKernel) -> float:
-    return getattr(kernel, "coef0", 0.0)
+    def formula(self) -> tuple[int, float, int, float] | None:
+        """Code, width, degree and constant for compiled loops; None if they cannot do it."""
+        code = formula_code(self.kernel)
+        if len(self.columns) > 1 or code == codes.OWN:
+            return None
+        degree, coef0 = getattr(self.kernel, "degree", 1), getattr(self.kernel, "coef0", 0.0)
+        return code, float(self.gamma), int(degree), float(coef0)
 
 
 class SumOfParts(HeldSum):
