@@ -14,13 +14,14 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
+
+from kernelpath.compiled import compiled
 
 RBF, LAPLACE, DELTA, POLYNOMIAL = 0, 1, 2, 3
 ONE, FEW, PAIRS, EVALUATE = 0, 1, 2, 3
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def tilde(code, x, z, gamma, zero, factors):
     """The shifted kernel of two non-zero values, without cancellation.
 
@@ -53,7 +54,7 @@ def tilde(code, x, z, gamma, zero, factors):
     return first + math.exp(-tx - tz) * math.expm1(shared)
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def code_columns(ptr, values, limit, codes, distinct, n_distinct):
     """Replace the values of each column by codes of its distinct values, if they are few.
 
@@ -86,7 +87,7 @@ def code_columns(ptr, values, limit, codes, distinct, n_distinct):
                 code[i] = np.searchsorted(levels[:count], x[i])
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def fill_tables(
     ptr, split, values, distinct, n_distinct, kinds, kernel, gamma, zero, factors, start, tables
 ):
@@ -111,7 +112,7 @@ def fill_tables(
                     position += 1
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _add_one(rows, split, value, n_train, only_new, train, new):
     """Add the same number for all pairs of entries of a column, two rows at a time."""
     a = split if only_new else 0
@@ -139,7 +140,7 @@ def _add_one(rows, split, value, n_train, only_new, train, new):
             first[rows[b]] += value
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def scatter(
     columns, weights, ptr, split, rows, values, codes, n_distinct, kinds, kernel, gamma, zero,
     factors, start, tables, n_train, only_new, train, new,
@@ -180,7 +181,7 @@ def scatter(
                     )
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _pairs_before(a, split):
     """Number of pairs visited before entry ``a`` of a column with ``split`` training entries."""
     if a <= split:
