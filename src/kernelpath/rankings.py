@@ -24,6 +24,7 @@ from sklearn.base import clone
 from kernelpath.errors import DataError
 from kernelpath.kernels import feature_kernel_settings
 from kernelpath.path import FeaturePath
+from kernelpath.units import in_units, size_exponent
 from kernelpath.weighting import weight_argument
 
 SMALL_SIZES = 30  # every size up to here is scored by default
@@ -312,6 +313,8 @@ class Baseline:
 
     def __call__(self, X: Any, y: NDArray) -> NDArray[np.float64]:
         """Score every column; higher is better."""
+        if self.task == "regression":  # scores are free of units
+            y = in_units(y, size_exponent(np.abs(y).max()))
         return BASELINES[self.name](X, y, self.task, self.random_state)
 
     @property

@@ -156,6 +156,13 @@ KERNELS: dict[str, type[FeatureKernel]] = {
 }
 
 
+WIDTH_POWERS: dict[type[FeatureKernel], int] = {
+    RBF: -2, Linear: -2, Polynomial: -2, Laplace: -1, Delta: 0
+}  # fmt: skip
+"""Power of a column's unit that its width parameter has; a kernel of the user's own may have any
+formula, and does not appear."""
+
+
 def resolve_kernel(kernel: str | FeatureKernel) -> FeatureKernel:
     """Return the kernel of a name, or the kernel itself.
 

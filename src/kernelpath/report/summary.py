@@ -220,7 +220,8 @@ class _Maker:
         self, table: ColumnTable, y: NDArray, task: str, categories: dict[int, list]
     ) -> None:
         """Facts about the table, and views of the heaviest features."""
-        self._out["data"] = describe_data(table, y, task)
+        self._out["data"] = describe_data(table.in_own_units(), y, task)
+        table = table.within_reach()
         self._out["notices"] = notices(self._out["data"])
         order = self._heaviest()
         if not order:
