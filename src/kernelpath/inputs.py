@@ -224,6 +224,18 @@ def naming_text() -> Iterator[None]:
         ) from error
 
 
+def refuse_infinite(values: NDArray) -> NDArray:
+    """Return predictions of new rows, or kernel values that lead to them, if all are numbers."""
+    bad = ~np.isfinite(values)
+    if bad.any():
+        row = int(np.flatnonzero(bad.reshape(len(values), -1).any(axis=1))[0])
+        raise DataError(
+            f"The prediction of row {row} is not in the range of numbers: the values of that row "
+            "are too far from those of fit. Correct them, or leave the row out."
+        )
+    return values
+
+
 def is_missing(value: object) -> bool:
     """None, NaN, NaT and pandas' NA, whose comparison has no truth value.
 

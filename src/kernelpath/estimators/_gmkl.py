@@ -22,7 +22,7 @@ from kernelpath.estimators._gmkl_presets import PRESETS
 from kernelpath.estimators._gmkl_tables import Reader, reader_for
 from kernelpath.feasible_sets import NonNegative
 from kernelpath.fits.losses import LOSSES, Loss
-from kernelpath.inputs import ColumnTable
+from kernelpath.inputs import ColumnTable, refuse_infinite
 from kernelpath.problem import Problem
 from kernelpath.progress import begin, progress_bar, working
 from kernelpath.solvers.choice import solve
@@ -289,7 +289,9 @@ class GMKLBase(PathSelector):
         """Decision values of new rows, one column per output."""
         check_is_fitted(self, "weights_")
         new = self._reader.read_new(self, X)
-        return self._bound.values(self.weights_, new, self.dual_coef_.T) + self.intercept_
+        with np.errstate(over="ignore", invalid="ignore"):
+            values = self._bound.values(self.weights_, new, self.dual_coef_.T) + self.intercept_
+        return refuse_infinite(values)
 
     def transform(self, X: Any) -> Any:
         """Keep the selected features; of given kernel matrices, the selected ones as a list."""

@@ -12,6 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from kernelpath.estimators._gmkl import GMKLBase
 from kernelpath.estimators._scored import ScoredClassifier, ScoredRegressor
 from kernelpath.fits.losses import EpsilonInsensitive, Hinge, Loss
+from kernelpath.inputs import refuse_infinite
 from kernelpath.targets import encode_target
 from kernelpath.units import in_units, size_exponent
 
@@ -266,4 +267,6 @@ smallest_ratio, n_features_to_select, n_init, standardize, weights, nystrom, ran
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Predict the target."""
-        return in_units(self._values(X)[:, 0] * self._scale + self._mean, -self._unit)
+        values = self._values(X)[:, 0] * self._scale + self._mean
+        with np.errstate(over="ignore"):
+            return refuse_infinite(in_units(values, -self._unit))
