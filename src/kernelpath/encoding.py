@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from kernelpath.errors import DataError
-from kernelpath.inputs import ColumnTable, as_column_table, as_pandas, is_frame
+from kernelpath.inputs import ColumnTable, as_column_table, as_pandas, is_frame, plain_table
 
 
 @dataclass(frozen=True)
@@ -23,6 +23,8 @@ class TableEncoder:
     names : ndarray of str or None
     categories : dict
         Values of each categorical column, in the order of their codes.
+    exponents : ndarray of int or None
+        Columns are read in units of ``2**exponents``; None for those of the user.
 
     Examples
     --------
@@ -37,6 +39,7 @@ class TableEncoder:
     n_columns: int
     names: NDArray | None = None
     categories: dict[int, list] = field(default_factory=dict)
+    exponents: NDArray[np.int64] | None = None
 
     @classmethod
     def fit(cls, X: Any) -> tuple[TableEncoder, ColumnTable]:
@@ -56,8 +59,13 @@ class TableEncoder:
         mask[list(self.categories)] = True
         return mask
 
+    def table(self, X: Any) -> ColumnTable:
+        """New rows as numbers, in the units of the user."""
+        return ColumnTable(self.encode(X), self.names, self.categorical)
+
     def encode(self, X: Any) -> Any:
         """Columns of new rows as numbers; a category not seen before gets a code of its own."""
+        X = plain_table(X)
         if getattr(X, "ndim", 2) == 2 and X.shape[1] != self.n_columns:
             raise DataError(
                 f"X has {X.shape[1]} features, but {self.n_columns} features were seen in fit."

@@ -2,12 +2,18 @@
 
 NumPy arrays, memory maps and SciPy sparse matrices pass through without a copy; pandas and polars
 frames lose their names to ``ColumnTable.names`` and their text columns become category codes.
+Cells under a mask, dates and what is missing are never numbers: `plain_array` sees to that for
+whatever users bring as arrays.
 """
 
 from __future__ import annotations
 
+import datetime
 import numbers
-from dataclasses import dataclass
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,22 +21,84 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from kernelpath.errors import DataError
+from kernelpath.units import FAR, exponents_of, in_units, sizes_of
 
+DATES = ("m", "M")  # kinds of NumPy's types for durations and dates
+NO_NUMBERS = (
+    datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64, complex,
+    np.complexfloating,
+)  # fmt: skip
 UNITS = {"kb": 2**10, "mb": 2**20, "gb": 2**30, "tb": 2**40}
 
 
 @dataclass(frozen=True)
 class ColumnTable:
-    """Numeric columns, their names if they have any, and which ones are categories."""
+    """Numeric columns, their names if they have any, and which ones are categories.
+
+    Attributes
+    ----------
+    values : ndarray or sparse matrix
+    names : ndarray or None
+    categorical : ndarray of bool
+    exponents : ndarray of int or None
+        The values are in units of ``2**exponents``; None for those of the user.
+    """
 
     values: Any
     names: NDArray | None
     categorical: NDArray[np.bool_]
+    exponents: NDArray[np.int64] | None = None
 
     @property
     def shape(self) -> tuple[int, int]:
         """Rows and columns."""
         return self.values.shape
+
+    def within_reach(self) -> ColumnTable:
+        """The same table with huge and tiny columns in other units; mostly itself.
+
+        Examples
+        --------
+        >>> table = as_column_table([[1.0, 2e-300], [3.0, 1e-300]]).within_reach()
+        >>> table.exponents.tolist(), table.in_own_units().values[0].tolist()
+        ([0, -695], [1.0, 2e-300])
+        """
+        exponents = exponents_of(self.values)
+        if not exponents.any():
+            return self
+        values = in_units(self.values, exponents)
+        known = 0 if self.exponents is None else self.exponents
+        return replace(self, values=values, exponents=exponents + known)
+
+    def in_own_units(self) -> ColumnTable:
+        """The values as the user gave them."""
+        if self.exponents is None:
+            return self
+        return replace(self, values=in_units(self.values, -self.exponents), exponents=None)
+
+    def take(self, columns: NDArray[np.intp], values: Any) -> ColumnTable:
+        """The table of some columns, whose values are at hand."""
+        return ColumnTable(
+            values,
+            None if self.names is None else self.names[columns],
+            self.categorical[columns],
+            None if self.exponents is None else self.exponents[columns],
+        )
+
+    def in_units_of(self, exponents: NDArray[np.int64] | None) -> ColumnTable:
+        """New rows in the units of the rows of fit; values too far from those are refused."""
+        table = self
+        if exponents is not None:
+            with np.errstate(over="ignore"):
+                table = replace(self, values=in_units(self.values, exponents), exponents=exponents)
+        far = sizes_of(table.values) > 2.0**FAR
+        columns = np.flatnonzero(far & np.isfinite(sizes_of(self.values)))  # inf is another matter
+        if len(columns):
+            raise DataError(
+                f"{self.sentence(columns, 'has', 'have')} values too far from those of fit, by a "
+                "factor of more than 1e90; correct them, or leave those rows out."
+            )
+        return table
 
     def label(self, columns: NDArray[np.intp], limit: int = 5) -> str:
         """Name some columns in a message."""
@@ -67,20 +135,121 @@ def as_column_table(X: Any) -> ColumnTable:
     >>> table.categorical.tolist(), table.values[:, 1].tolist()
     ([False, True], [0.0, 1.0])
     """
-    if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
-        raise DataError("X is a masked array with missing values; fill them, as with X.filled().")
     if hasattr(X, "collect") and not hasattr(X, "shape"):
         raise DataError("X is a lazy table; call .collect() first.")
+    X = plain_table(X)
     if getattr(X, "ndim", 2) != 2:
         raise DataError(f"X must be two-dimensional (2D), got {X.ndim} dimensions.")
     if is_frame(X):
         return _from_frame(as_pandas(X))
     from sklearn.utils import check_array
 
-    values = check_array(X, accept_sparse=("csr", "csc"), dtype="numeric", ensure_all_finite=False)
-    if not sp.issparse(values) and values.dtype.kind not in "fiub":
-        values = values.astype(np.float64)
+    with naming_text():
+        values = check_array(
+            X, accept_sparse=("csr", "csc"), dtype="numeric", ensure_all_finite=False
+        )
+        if not sp.issparse(values) and values.dtype.kind not in "fiub":
+            values = values.astype(np.float64)
     return ColumnTable(values, None, np.zeros(values.shape[1], dtype=bool))
+
+
+def plain_array(values: Any, name: str = "X") -> Any:
+    """Return what was given, if its cells are what they seem; masked cells and dates are refused.
+
+    Frames and sparse matrices pass, and masked arrays in which nothing is masked.  ``name`` is
+    what the user calls it.
+
+    Examples
+    --------
+    >>> plain_array(np.ma.masked_array([1.0, 2.0], mask=[False, True]), "y")
+    Traceback (most recent call last):
+    kernelpath.errors.DataError: y is a masked array with missing values; fill them, as with
+    y.filled().
+    """
+    values = unmasked(values, name)
+    dtype = getattr(values, "dtype", None)
+    if getattr(dtype, "kind", "") in DATES:
+        raise DataError(f"{name} holds values of the type {dtype}; convert to numbers or drop.")
+    return values
+
+
+def unmasked(values: Any, name: str) -> Any:
+    """Return what was given without its mask, if nothing is masked."""
+    parts = values if isinstance(values, list | tuple) else [values]
+    if any(isinstance(part, np.ma.MaskedArray) and np.ma.is_masked(part) for part in parts):
+        raise DataError(
+            f"{name} is a masked array with missing values; fill them, as with {name}.filled()."
+        )
+    return np.ma.getdata(values) if isinstance(values, np.ma.MaskedArray) else values
+
+
+def plain_table(X: Any) -> Any:
+    """Like `plain_array` for rows of numbers, also those in lists or held as objects.
+
+    Missing cells among objects become NaN.
+    """
+    X = plain_array(X)
+    if isinstance(X, list | tuple):
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UserWarning)  # a masked cell becomes NaN
+                X = plain_array(np.asarray(X))
+        except ValueError as error:
+            if isinstance(error, DataError):
+                raise
+            return X  # rows of several lengths; scikit-learn says so
+    if not isinstance(X, np.ndarray) or X.dtype.kind != "O":
+        return X
+    cells = X.ravel().tolist()
+    wrong = [cell for cell in cells if isinstance(cell, NO_NUMBERS) and not is_missing(cell)]
+    if wrong:
+        kind = type(wrong[0]).__name__
+        raise DataError(f"X holds values of the type {kind}; convert to numbers or drop.")
+    missing = np.array([is_missing(cell) for cell in cells], dtype=bool).reshape(X.shape)
+    return np.where(missing, np.nan, X) if missing.any() else X
+
+
+@contextmanager
+def naming_text() -> Iterator[None]:
+    """Say in words that an array which should be numbers holds text."""
+    try:
+        yield
+    except ValueError as error:
+        if not str(error).startswith("could not convert string to float"):
+            raise
+        text = str(error).rpartition(": ")[2]
+        raise DataError(
+            f"X holds text, such as {text}; encode it as numbers, or give a pandas DataFrame, "
+            "whose messages name the columns."
+        ) from error
+
+
+def refuse_infinite(values: NDArray) -> NDArray:
+    """Return predictions of new rows, or kernel values that lead to them, if all are numbers."""
+    bad = ~np.isfinite(values)
+    if bad.any():
+        row = int(np.flatnonzero(bad.reshape(len(values), -1).any(axis=1))[0])
+        raise DataError(
+            f"The prediction of row {row} is not in the range of numbers: the values of that row "
+            "are too far from those of fit. Correct them, or leave the row out."
+        )
+    return values
+
+
+def is_missing(value: object) -> bool:
+    """None, NaN, NaT and pandas' NA, whose comparison has no truth value.
+
+    Examples
+    --------
+    >>> is_missing(None), is_missing(float("nan")), is_missing("NaN")
+    (True, True, False)
+    """
+    if value is None or value is np.ma.masked:
+        return True
+    try:
+        return bool(value != value)
+    except (TypeError, ValueError):
+        return True
 
 
 def _from_frame(frame: Any) -> ColumnTable:

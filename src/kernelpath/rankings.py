@@ -24,6 +24,7 @@ from sklearn.base import clone
 from kernelpath.errors import DataError
 from kernelpath.kernels import feature_kernel_settings
 from kernelpath.path import FeaturePath
+from kernelpath.units import in_units, sizes_of
 from kernelpath.weighting import weight_argument
 
 SMALL_SIZES = 30  # every size up to here is scored by default
@@ -296,6 +297,8 @@ def forest(X: Any, y: NDArray, task: str, random_state: int) -> NDArray[np.float
 
     model = RandomForestClassifier if task == "classification" else RandomForestRegressor
     options = {"n_estimators": N_TREES, "max_features": "sqrt", "random_state": random_state}
+    # Trees are grown in single precision, where differences below 1e-7 count as none.
+    X = in_units(X, np.where(np.isfinite(sizes := sizes_of(X)), np.frexp(sizes)[1], 0))
     return model(**options).fit(X, y).feature_importances_
 
 
@@ -312,6 +315,8 @@ class Baseline:
 
     def __call__(self, X: Any, y: NDArray) -> NDArray[np.float64]:
         """Score every column; higher is better."""
+        if self.task == "regression":  # scores are free of units, but trees have their epsilons
+            y = in_units(y, np.frexp(np.abs(y).max())[1])
         return BASELINES[self.name](X, y, self.task, self.random_state)
 
     @property

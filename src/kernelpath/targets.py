@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kernelpath.errors import DataError, not_one_of
+from kernelpath.inputs import is_missing, plain_array
 
 MAX_INTEGER_CLASSES = 30
 """A numeric target of whole numbers with more distinct values than this is continuous."""
@@ -123,8 +124,9 @@ def encode_target(
 
 def check_sample_weight(sample_weight: ArrayLike, n_samples: int) -> NDArray[np.float64]:
     """Return the sample weights as floats, or say what is wrong with them."""
+    given = plain_weight(sample_weight)
     try:
-        weights = np.asarray(sample_weight, dtype=np.float64)
+        weights = np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError):
         raise DataError("sample_weight must be numbers, one per row.") from None
     if weights.ndim == 0:
@@ -140,9 +142,14 @@ def check_sample_weight(sample_weight: ArrayLike, n_samples: int) -> NDArray[np.
     return weights
 
 
+def plain_weight(sample_weight: ArrayLike | None) -> ArrayLike | None:
+    """Sample weights as they were given, if no cell is masked or a date."""
+    return plain_array(sample_weight, "sample_weight")
+
+
 def as_vector(y: ArrayLike) -> NDArray:
     """Return the target as one vector of numbers or text, or say what is wrong with it."""
-    y = np.asarray(y)
+    y = np.asarray(plain_array(y, "y"))
     if y.ndim == 2 and y.shape[1] == 1:
         y = y[:, 0]
     if y.ndim != 1:
@@ -163,7 +170,7 @@ def as_vector(y: ArrayLike) -> NDArray:
 
 def _from_objects(y: NDArray) -> NDArray:
     """Numbers held as objects become numbers; anything else becomes text labels."""
-    missing = np.array([_is_missing(value) for value in y.tolist()])
+    missing = np.array([is_missing(value) for value in y.tolist()])
     if missing.any():
         raise DataError(
             f"The target y has missing values (NaN) in {int(missing.sum())} rows; "
@@ -183,16 +190,6 @@ def _from_objects(y: NDArray) -> NDArray:
     if numeric == kinds:
         return y.astype(np.float64)
     return y.astype(str)
-
-
-def _is_missing(value: object) -> bool:
-    """None, NaN, NaT and pandas' NA, whose comparison has no truth value."""
-    if value is None:
-        return True
-    try:
-        return bool(value != value)
-    except TypeError:
-        return True
 
 
 def _encode_continuous(y: NDArray, weights: NDArray[np.float64]) -> Target:

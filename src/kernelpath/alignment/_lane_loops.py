@@ -10,14 +10,14 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
 from kernelpath.alignment._moment_loops import BLOCK, add_classes, gather, quadratic_forms
 from kernelpath.alignment._stats_loops import BLOCK as STATS_BLOCK
 from kernelpath.alignment._stats_loops import _column_stats
+from kernelpath.compiled import compiled
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def class_lane(
     values, first, order, starts, combine, mass, total, tol, grid_step, grid_first, sweep_degree,
     degree, even, odd, tail, corner, statistics, out, done,

@@ -8,7 +8,8 @@ of the class sums afterwards.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from kernelpath.compiled import compiled
 
 # Reassociation lets the compiler keep several partial sums; NaN and inf keep their meaning.
 FAST = {"reassoc", "contract", "nsz"}
@@ -20,7 +21,7 @@ def whole_sweeps(degree):
     return 6 + 4 * (np.maximum(degree - 3, 0) // 4)
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@compiled(fastmath=FAST)
 def _add_sums(x, center, scale, degree, two_u, prev, cur, out):
     """``out[k] += sum_j T_k((x_j - center) * scale)`` for one block of rows."""
     m = x.shape[0]
@@ -77,14 +78,14 @@ def _add_sums(x, center, scale, degree, two_u, prev, cur, out):
         k += 4
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def gather(x, order, out):
     """``out[j] = x[order[j]]``, as float64."""
     for j in range(order.shape[0]):
         out[j] = x[order[j]]
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def add_classes(x, starts, center, scale, degree, scratch, out):
     """Chebyshev sums of one column sorted by class, in pieces that stay in cache.
 
@@ -99,7 +100,7 @@ def add_classes(x, starts, center, scale, degree, scratch, out):
             _add_sums(x[lo:hi], center, scale, degree, scratch[0], scratch[1], scratch[2], out[g])
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def add_group_sums(values, features, order, starts, center, scale, degree, out):
     """Chebyshev sums per class.
 
@@ -113,7 +114,7 @@ def add_group_sums(values, features, order, starts, center, scale, degree, out):
         add_classes(x, starts, center[f], scale[f], degree[f], scratch, out[f])
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@compiled(fastmath=FAST)
 def _add_weighted_sums(x, weight, target, center, scale, degree, two_u, prev, cur, out_w, out_t):
     """Sums of ``T_k`` against two columns at once: the weights and one target column."""
     m = x.shape[0]
@@ -156,7 +157,7 @@ def _add_weighted_sums(x, weight, target, center, scale, degree, two_u, prev, cu
         k += 2
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def add_column_sums(values, ptr, columns, shared, center, scale, degree, out):
     """Chebyshev sums against general target columns.
 
@@ -182,7 +183,7 @@ def add_column_sums(values, ptr, columns, shared, center, scale, degree, out):
                 )  # fmt: skip
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@compiled(fastmath=FAST)
 def quadratic_forms(sums, combine, table, even, odd, tail, corner, degree, mass, total_weight, out):
     """Alignment numerator, trace and error bound of every feature from its Chebyshev sums.
 

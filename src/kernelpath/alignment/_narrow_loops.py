@@ -9,13 +9,14 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
+
+from kernelpath.compiled import compiled
 
 FAST = {"reassoc", "contract", "nsz"}
 BLOCK = 512
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@compiled(fastmath=FAST)
 def _rotate(re, im, step_re, step_im):
     for j in range(re.shape[0]):
         a = re[j] * step_re[j] - im[j] * step_im[j]
@@ -23,7 +24,7 @@ def _rotate(re, im, step_re, step_im):
         re[j] = a
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@compiled(fastmath=FAST)
 def _dot(a, b):
     total = 0.0
     for j in range(a.shape[0]):
@@ -31,7 +32,7 @@ def _dot(a, b):
     return total
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def fourier(values, ptr, columns, shared, which, center, sigma, reach, mass, out):
     """Periodised Gaussian as a cosine series: diagonal, so a feature costs points x harmonics.
 
@@ -88,7 +89,7 @@ def fourier(values, ptr, columns, shared, which, center, sigma, reach, mass, out
         out[f, 2] = error * (bound + numerator / trace * total) / trace
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _window_cost(x, cutoff):
     pairs = 0.0
     start = 0
@@ -99,7 +100,7 @@ def _window_cost(x, cutoff):
     return pairs
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _window_sums(x, weights, sigma, cutoff, row):
     """Pairs closer than the cutoff, exactly; farther ones are below 1e-16."""
     numerator = 0.0
@@ -121,7 +122,7 @@ def _window_sums(x, weights, sigma, cutoff, row):
     return numerator, trace
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _exponential_sums(x, weights, sigma, rates, factors, state):
     """The Gaussian as a sum of complex exponentials: one forward recursion per exponential."""
     numerator = 0.0
@@ -150,7 +151,7 @@ def _exponential_sums(x, weights, sigma, rates, factors, state):
     return numerator, trace
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def gaussian_sorted(
     values, ptr, columns, shared, which, sigma, rates, factors, error, mass, window_pairs, out
 ):

@@ -14,14 +14,14 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from kernelpath.compiled import compiled
 from kernelpath.kernels.codes import DELTA, LAPLACE, POLYNOMIAL, RBF
 
 FAST = {"reassoc", "contract", "nsz"}
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _half_squared_distance(code, x, z, gamma, degree, coef0):
     gap = x - z
     if code == RBF:
@@ -37,14 +37,14 @@ def _half_squared_distance(code, x, z, gamma, degree, coef0):
     return 0.5 * (xx + zz) - (coef0 + gamma * x * z) ** degree
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _store_centred(x, origin, mean, out):
     """``(x - origin) - mean``: two differences, so that a huge offset costs no digits."""
     for j in range(x.shape[0]):
         out[j] = (x[j] - origin) - mean
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def pairwise(values, ptr, columns, shared, which, origin, mean, gamma, code, degree, coef0, out):
     """Sum over all pairs of points: exact, O(points^2) time, O(points) memory."""
     n_columns = columns.shape[0]
@@ -73,7 +73,7 @@ def pairwise(values, ptr, columns, shared, which, origin, mean, gamma, code, deg
         out[f, 2] = 0.0
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def two_valued(values, ptr, columns, shared, which, high, out):
     """Closed form for columns with two distinct values: every kernel gives the same alignment."""
     n_columns = columns.shape[0]
@@ -95,7 +95,7 @@ def two_valued(values, ptr, columns, shared, which, high, out):
         out[f, 2] = 0.0
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@compiled(fastmath=FAST)
 def _monomial_sums(power, columns, offset, factor):
     """Contribution of one monomial of the feature map: numerator and trace."""
     m = power.shape[0]
@@ -119,7 +119,7 @@ def _monomial_sums(power, columns, offset, factor):
     return factor * numerator, factor * spread
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def powers(values, ptr, columns, shared, which, origin, mean, gamma, degree, coef0, out):
     """Polynomial kernels through their explicit feature map of centred monomials."""
     binomial = np.ones(degree + 1)
@@ -141,7 +141,7 @@ def powers(values, ptr, columns, shared, which, origin, mean, gamma, degree, coe
                 out[f, 1] += spread
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def laplace_sorted(values, ptr, columns, shared, which, gamma, out):
     """Laplace kernel by sorting: the sum over smaller points obeys a one-term recursion.
 
@@ -177,7 +177,7 @@ def laplace_sorted(values, ptr, columns, shared, which, gamma, out):
         out[f, 2] = 0.0
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def delta_sorted(values, ptr, columns, shared, which, out):
     """Categorical kernel: sums per distinct value."""
     n_columns = columns.shape[0]
@@ -206,7 +206,7 @@ def delta_sorted(values, ptr, columns, shared, which, out):
         out[f, 2] = 0.0
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _pairs_up_to(x, mass_before, mass, limit):
     """Weight of the pairs of sorted points at distance at most ``limit``."""
     total = 0.0
@@ -219,7 +219,7 @@ def _pairs_up_to(x, mass_before, mass, limit):
     return total
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _nearest_distance(x, limit):
     """Smallest distance between two sorted points that is at least ``limit``."""
     best = np.inf
@@ -232,7 +232,7 @@ def _nearest_distance(x, limit):
     return best
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _ranked_distance(x, mass_before, mass, rank):
     """The ``rank``-th smallest distance (from 1) by bisection on its value."""
     if _pairs_up_to(x, mass_before, mass, 0.0) >= rank:
@@ -251,7 +251,7 @@ def _ranked_distance(x, mass_before, mass, rank):
     return nearest if nearest <= hi else hi
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def median_distance(values, ptr, weights, shared, which, unit, out):
     """Median distance of all pairs of rows, per column; a row counts ``weight / unit`` times."""
     for f in which:

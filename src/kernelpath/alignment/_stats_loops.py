@@ -8,7 +8,8 @@ column costs no digits, also when statistics of different rows are merged.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from kernelpath.compiled import compiled
 
 # Reductions may be reassociated; differences such as (x - shift) - mean may not, or a huge offset
 # would cost digits.  So differences are stored first, by functions without that licence.
@@ -17,7 +18,7 @@ RANGE_FAST = {"contract", "nsz", "nnan"}  # lets min and max vectorise; the sums
 BLOCK = 512
 
 
-@njit(cache=True, nogil=True, fastmath=RANGE_FAST)
+@compiled(fastmath=RANGE_FAST)
 def _store_gaps(x, shift, gaps):
     """Differences to the shift, and the range of the values."""
     lo = x[0]
@@ -30,7 +31,7 @@ def _store_gaps(x, shift, gaps):
     return lo, hi
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@compiled(fastmath=FAST)
 def _sum(gaps):
     total = 0.0
     for j in range(gaps.shape[0]):
@@ -38,7 +39,7 @@ def _sum(gaps):
     return total
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@compiled(fastmath=FAST)
 def _squares(gaps, mean):
     total = 0.0
     for j in range(gaps.shape[0]):
@@ -47,7 +48,7 @@ def _squares(gaps, mean):
     return total
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@compiled(fastmath=FAST)
 def _weighted_sums(gaps, weights):
     mass = 0.0
     total = 0.0
@@ -57,7 +58,7 @@ def _weighted_sums(gaps, weights):
     return mass, total
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@compiled(fastmath=FAST)
 def _weighted_squares(gaps, weights, mean):
     total = 0.0
     for j in range(gaps.shape[0]):
@@ -66,7 +67,7 @@ def _weighted_squares(gaps, weights, mean):
     return total
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _column_stats(x, weights, first, gaps, out):
     """Statistics of one run of values, block by block; empty ``weights`` stand for ones."""
     shift = np.float64(x[0])
@@ -110,7 +111,7 @@ def _column_stats(x, weights, first, gaps, out):
     out[5] = shift
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def feature_major_stats(values, weights, out):
     """Statistics of the rows of ``values`` (n_features, n_rows) into ``out`` (n_features, 6)."""
     gaps = np.empty(BLOCK)
@@ -118,7 +119,7 @@ def feature_major_stats(values, weights, out):
         _column_stats(values[f], weights, 0, gaps, out[f])
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def ragged_stats(values, ptr, weights, out):
     """Statistics of columns stored one after the other, with their own weights."""
     gaps = np.empty(BLOCK)
@@ -127,7 +128,7 @@ def ragged_stats(values, ptr, weights, out):
             _column_stats(values[ptr[f] : ptr[f + 1]], weights, ptr[f], gaps, out[f])
 
 
-@njit(cache=True, nogil=True, fastmath=RANGE_FAST)
+@compiled(fastmath=RANGE_FAST)
 def _row_range(x, shift, w, lo, hi, total):
     for f in range(x.shape[0]):
         v = np.float64(x[f])
@@ -136,7 +137,7 @@ def _row_range(x, shift, w, lo, hi, total):
         total[f] += w * (v - shift[f])
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def row_major_stats(values, first_row, last_row, first, weights, out):
     """Statistics of some rows and columns of ``values`` (n_rows, n_features), read row by row.
 
@@ -179,7 +180,7 @@ def row_major_stats(values, first_row, last_row, first, weights, out):
                 break
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def merge_stats(a, mass_a, b, mass_b):
     """Fold the statistics ``b`` of other rows into ``a``, in place."""
     total = mass_a + mass_b
@@ -197,7 +198,7 @@ def merge_stats(a, mass_a, b, mass_b):
         a[f, 4] = 1.0 if two else 0.0
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def gather_row_major(values, features, rows, out):
     """``out[f, j] = values[rows[j], features[f]]``, eight rows at a time."""
     n = rows.shape[0]
@@ -227,7 +228,7 @@ def gather_row_major(values, features, rows, out):
             out[f, j] = values[rows[j], features[f]]
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def gather_feature_major(values, features, rows, out):
     """``out[f, j] = values[features[f], rows[j]]``."""
     for f in range(features.shape[0]):
@@ -236,7 +237,7 @@ def gather_feature_major(values, features, rows, out):
             out[f, j] = x[rows[j]]
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def sparse_points(data, indices, indptr, columns, totals, n_rows, values, weights, ptr):
     """Turn sparse columns into sorted distinct values with summed weights.
 

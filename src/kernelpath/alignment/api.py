@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -14,13 +14,21 @@ from numpy.typing import ArrayLike, NDArray
 from kernelpath.alignment.engine import AlignmentResult, NonFiniteColumns, compute
 from kernelpath.alignment.sources import DenseColumns, SparseColumns
 from kernelpath.errors import DataError
-from kernelpath.inputs import ColumnTable, as_column_table
-from kernelpath.kernels.feature import RBF, Delta, FeatureKernel, resolve_kernel
+from kernelpath.inputs import ColumnTable, as_column_table, unmasked
+from kernelpath.kernels.feature import (
+    RBF,
+    WIDTH_POWERS,
+    Delta,
+    FeatureKernel,
+    resolve_kernel,
+)
 from kernelpath.progress import begin, progress_bar
 from kernelpath.targets import Target, check_sample_weight, encode_target
+from kernelpath.units import in_units, sizes_of
 
 METHODS = ("auto", "exact", "fast")
 BANDWIDTHS = ("std", "median")
+SMALLEST_WIDTH = 1e-290
 
 
 def alignments(
@@ -148,30 +156,101 @@ def align_table(
     if sample_weight is not None:
         values, y, sample_weight = without_weightless_rows(values, y, sample_weight)
     target = encode_target(y, task=task, sample_weight=sample_weight)
+    options = {"bandwidth": bandwidth, "method": method, "tol": tol, "n_jobs": n_jobs}
+    used = replace(table, values=values)
+    try:
+        return _aligned(used, target, kernels, gamma_array, options, progress), target
+    except NonFiniteColumns as error:
+        _refuse_non_finite(used, error.columns)
+    near = used.within_reach()
+    result = _aligned(near, target, kernels, gamma_array, options, progress)
+    assert near.exponents is not None
+    known = 0 if table.exponents is None else table.exponents
+    return _in_units_of(table, result, kernels, near.exponents - known), target
+
+
+def _aligned(
+    table: ColumnTable,
+    target: Target,
+    kernels: list[tuple[FeatureKernel, NDArray[np.intp]]],
+    gamma: NDArray[np.float64] | None,
+    options: dict[str, Any],
+    progress: Callable[[int, int], None] | None,
+) -> AlignmentResult:
+    """Alignments of all columns, kernel by kernel."""
+    n_features = table.shape[1]
     parts: list[tuple[NDArray[np.intp], AlignmentResult]] = []
     for one, where in kernels:
         before = sum(len(done) for done, _ in parts)
         whole = len(where) == n_features
-        source = _source(values if whole else values[:, where])
-        part_gamma = None if gamma_array is None else gamma_array[where]
+        if table.exponents is not None and table.exponents[where].any():
+            width_power(one, table)  # refuses a kernel whose units are not known
+        source = _source(table.values if whole else table.values[:, where])
         try:
             part = compute(
                 source,
                 target,
                 one,
-                bandwidth=bandwidth,
-                gamma=part_gamma,
-                method=method,
-                tol=tol,
-                n_jobs=n_jobs,
+                gamma=None if gamma is None else _own_widths(table, one, where, gamma[where]),
                 progress=_count_from(progress, before, n_features),
+                **options,
             )
         except NonFiniteColumns as error:
-            _raise_non_finite(table, where[error.columns])
+            raise NonFiniteColumns(where[error.columns]) from None
         if whole:
-            return part, target
+            return part
         parts.append((where, part))
-    return _assemble(parts, n_features), target
+    return _assemble(parts, n_features)
+
+
+def _own_widths(
+    table: ColumnTable,
+    kernel: FeatureKernel,
+    columns: NDArray[np.intp],
+    gamma: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Width parameters that the user gave, for columns in units of ours."""
+    if table.exponents is None:
+        return gamma
+    with np.errstate(over="ignore", under="ignore"):
+        widths = in_units(gamma, width_power(kernel, table) * table.exponents[columns])
+    lost = ~np.isfinite(widths) | (widths < SMALLEST_WIDTH)
+    if lost.any():
+        far = np.flatnonzero(lost)
+        raise DataError(
+            f"gamma={gamma[far[0]]:.3g} and the values of {table.label(columns[far])} are too far "
+            "apart for double precision; give them in another unit, or leave gamma out."
+        )
+    return widths
+
+
+def width_power(kernel: FeatureKernel, table: ColumnTable) -> int:
+    """Power of the unit of a column that its width has; only kernels of this package tell."""
+    power = WIDTH_POWERS.get(type(kernel))
+    if power is None:
+        assert table.exponents is not None
+        label = table.label(np.flatnonzero(table.exponents))
+        raise DataError(
+            f"The kernel {kernel!r} cannot take the values of {label}, whose squares are not in "
+            "the range of numbers; give them in another unit."
+        )
+    return power
+
+
+def _in_units_of(
+    table: ColumnTable,
+    result: AlignmentResult,
+    kernels: list[tuple[FeatureKernel, NDArray[np.intp]]],
+    exponents: NDArray[np.int64],
+) -> AlignmentResult:
+    """Widths and means in the units of the table; a width out of reach is infinite or 0."""
+    gamma = result.gamma.copy()
+    with np.errstate(over="ignore", under="ignore"):
+        for kernel, where in kernels:
+            power = -WIDTH_POWERS.get(type(kernel), 0)
+            gamma[where] = in_units(gamma[where], power * exponents[where])
+        center = in_units(result.center, -exponents)
+    return replace(result, gamma=gamma, center=center)
 
 
 def _count_from(
@@ -198,8 +277,9 @@ def _check_options(bandwidth: str, method: str, tol: float) -> None:
 def _check_gamma(gamma: ArrayLike | None, n_features: int) -> NDArray[np.float64] | None:
     if gamma is None:
         return None
+    given = unmasked(gamma, "gamma")
     try:
-        values = np.asarray(gamma, dtype=np.float64)
+        values = np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError):
         raise ValueError(f"gamma must be a number or one per feature, got {gamma!r}") from None
     if values.ndim > 1 or (values.ndim == 1 and len(values) != n_features):
@@ -247,15 +327,16 @@ def without_weightless_rows(
     return values[keep], np.asarray(y)[keep], weights[keep]
 
 
-def _raise_non_finite(table: ColumnTable, columns: NDArray[np.intp]) -> None:
-    label = table.label(np.sort(columns))
-    part = table.values[:, np.sort(columns)[:50]]
-    if np.all(np.isfinite(part.data if sp.issparse(part) else part)):
-        raise DataError(f"Input X has values beyond 1e140 in {label}; rescale them.") from None
-    raise DataError(
-        f"Input X contains NaN or inf in {label}. Fill or drop them, "
-        "for example with sklearn.impute.SimpleImputer."
-    ) from None
+def _refuse_non_finite(table: ColumnTable, columns: NDArray[np.intp]) -> None:
+    """Refuse NaN and infinity; other columns are only large or small."""
+    columns = np.sort(columns)
+    sizes = sizes_of(table.values[:, columns].astype(np.float64))
+    columns = columns[~np.isfinite(sizes)]
+    if len(columns):
+        raise DataError(
+            f"Input X contains NaN or inf in {table.label(columns)}. Fill or drop them, "
+            "for example with sklearn.impute.SimpleImputer."
+        ) from None
 
 
 def _assemble(

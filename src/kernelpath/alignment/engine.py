@@ -25,10 +25,10 @@ SMALLEST_RANGE, LARGEST_VALUE = 1e-140, 1e140
 
 
 class NonFiniteColumns(ValueError):
-    """Some columns hold NaN, infinity or numbers too large to square."""
+    """Some columns hold NaN, infinity or numbers whose squares are out of reach."""
 
     def __init__(self, columns: NDArray[np.intp]) -> None:
-        super().__init__(f"{len(columns)} columns hold NaN or inf")
+        super().__init__(f"{len(columns)} columns hold NaN, inf, or numbers too large or small")
         self.columns = columns
 
 
@@ -127,10 +127,12 @@ def _run(
 
 
 def _unusable(statistics: ColumnStatistics) -> NDArray[np.bool_]:
-    """Columns with NaN, infinity or numbers too large to square."""
-    with np.errstate(invalid="ignore"):
-        large = np.maximum(np.abs(statistics.lo), np.abs(statistics.hi)) > LARGEST_VALUE
-    return ~statistics.finite | large
+    """Columns with NaN, infinity or numbers whose squares are out of reach."""
+    lo, hi = statistics.lo, statistics.hi
+    with np.errstate(invalid="ignore", over="ignore"):
+        large = np.maximum(np.abs(lo), np.abs(hi)) > LARGEST_VALUE
+        small = (lo < hi) & (hi - lo < SMALLEST_RANGE)
+    return ~statistics.finite | large | small
 
 
 def _widths(

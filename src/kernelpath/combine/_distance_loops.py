@@ -8,8 +8,8 @@ they take a third of the time; differences of values are always taken in double 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from kernelpath.compiled import compiled
 from kernelpath.kernels.codes import DELTA, LAPLACE, POLYNOMIAL, RBF
 
 # Not "reassoc": the magic-number rounding below is an addition that must not be simplified.
@@ -31,7 +31,7 @@ S3, S4, S5 = SINGLE(0.00961805667), SINGLE(0.001333347847), SINGLE(0.00015461447
 S6 = SINGLE(1.530370259e-05)
 
 
-@njit(cache=True, nogil=True, fastmath=SAFE, inline="always")
+@compiled(fastmath=SAFE, inline="always")
 def _fall(y):
     """``1 - 2^y`` for ``y <= 0``, to a few units in the last place of the result.
 
@@ -56,7 +56,7 @@ def _fall(y):
     return (1.0 - power) - power * (r * series)
 
 
-@njit(cache=True, nogil=True, fastmath=SAFE, inline="always")
+@compiled(fastmath=SAFE, inline="always")
 def _fall_single(y):
     """:func:`_fall` in single precision."""
     y = max(y, SMALLEST_S)
@@ -73,7 +73,7 @@ def _fall_single(y):
     return (ONE_S - power) - power * (r * series)
 
 
-@njit(cache=True, nogil=True, fastmath=SAFE)
+@compiled(fastmath=SAFE)
 def _fall_row(scale, out):
     """Exponents to distances, in the precision of ``out``."""
     if out.itemsize == 4:
@@ -85,7 +85,7 @@ def _fall_row(scale, out):
             out[j] = scale * _fall(out[j])
 
 
-@njit(cache=True, nogil=True, fastmath=SAFE)
+@compiled(fastmath=SAFE)
 def _rbf_row(x, z, gamma, scale, out):
     # The loops stay apart: one that mixes two precisions runs at the width of the larger.
     rate = -gamma * LOG2_E
@@ -95,7 +95,7 @@ def _rbf_row(x, z, gamma, scale, out):
     _fall_row(scale, out)
 
 
-@njit(cache=True, nogil=True, fastmath=SAFE)
+@compiled(fastmath=SAFE)
 def _laplace_row(x, z, gamma, scale, out):
     rate = -gamma * LOG2_E
     for j in range(z.shape[0]):
@@ -103,13 +103,13 @@ def _laplace_row(x, z, gamma, scale, out):
     _fall_row(scale, out)
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _delta_row(x, z, scale, out):
     for j in range(z.shape[0]):
         out[j] = 0.0 if x == z[j] else scale
 
 
-@njit(cache=True, nogil=True, fastmath=SAFE)
+@compiled(fastmath=SAFE)
 def _polynomial_row(x, z, factors, scale, out):
     """Minus the kernel, by Horner's rule in the product of the two values."""
     for j in range(z.shape[0]):
@@ -120,7 +120,7 @@ def _polynomial_row(x, z, factors, scale, out):
         out[j] = -scale * product * value
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def distances(values, first, last, codes, gamma, factors, scale, rows, columns, out):
     """Fill ``out[f - first, a * n_columns + b]`` with ``scale_f d_f`` of two rows of the table.
 
@@ -147,7 +147,7 @@ def distances(values, first, last, codes, gamma, factors, scale, rows, columns, 
                 target[:] = np.nan
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def place_tiles(store, point, n_points, tiles, factor, n_train, train, new):
     """Add ``factor`` times the tiles of a point to the lower triangle of ``train`` and to ``new``.
 

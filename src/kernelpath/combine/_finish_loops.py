@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from numba import njit
+from kernelpath.compiled import compiled
 
 FAST = {"reassoc", "contract", "nsz"}
 TILE = 32
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@compiled(fastmath=FAST)
 def triangle_means(lower, weight, means):
     """Weighted means of the columns of a symmetric matrix, given its lower triangle."""
     means[:] = 0.0
@@ -22,7 +22,7 @@ def triangle_means(lower, weight, means):
         means[i] += total
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def centre_triangle(matrix, means, grand):
     """Centre the lower triangle in place and mirror it, tile by tile."""
     n = matrix.shape[0]
@@ -37,7 +37,7 @@ def centre_triangle(matrix, means, grand):
                     matrix[j, i] = value
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@compiled(fastmath=FAST)
 def centre_rows(matrix, weight, means, grand):
     """Centre new rows with the training rows, in place."""
     for i in range(matrix.shape[0]):

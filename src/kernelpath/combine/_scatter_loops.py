@@ -14,14 +14,14 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from kernelpath.compiled import compiled
 from kernelpath.kernels.codes import DELTA, LAPLACE, POLYNOMIAL, RBF
 
 ONE, FEW, PAIRS, EVALUATE = 0, 1, 2, 3
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def tilde(code, x, z, gamma, zero, factors):
     """The shifted kernel of two non-zero values, without cancellation.
 
@@ -56,7 +56,7 @@ def tilde(code, x, z, gamma, zero, factors):
     return first + math.exp(-tx - tz) * math.expm1(shared)
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def code_columns(ptr, values, limit, codes, distinct, n_distinct):
     """Replace the values of each column by codes of its distinct values, if they are few.
 
@@ -89,7 +89,7 @@ def code_columns(ptr, values, limit, codes, distinct, n_distinct):
                 code[i] = np.searchsorted(levels[:count], x[i])
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def fill_tables(
     ptr, split, values, distinct, n_distinct, kinds, kernel, gamma, zero, factors, start, tables
 ):
@@ -114,7 +114,7 @@ def fill_tables(
                     position += 1
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _add_one(rows, split, value, n_train, only_new, train, new):
     """Add the same number for all pairs of entries of a column, two rows at a time."""
     a = split if only_new else 0
@@ -142,7 +142,7 @@ def _add_one(rows, split, value, n_train, only_new, train, new):
             first[rows[b]] += value
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def scatter(
     columns, weights, ptr, split, rows, values, codes, n_distinct, kinds, kernel, gamma, zero,
     factors, start, tables, n_train, only_new, train, new,
@@ -183,7 +183,7 @@ def scatter(
                     )
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _pairs_before(a, split):
     """Number of pairs visited before entry ``a`` of a column with ``split`` training entries."""
     if a <= split:

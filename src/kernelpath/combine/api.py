@@ -12,7 +12,7 @@ from kernelpath.combine.bank import Combined, KernelBank
 from kernelpath.combine.columns import take_columns
 from kernelpath.encoding import TableEncoder
 from kernelpath.errors import DataError
-from kernelpath.inputs import ColumnTable, as_column_table, bytes_of
+from kernelpath.inputs import as_column_table, bytes_of
 from kernelpath.kernels import FeatureKernel, check_traced, feature_kernel_settings
 from kernelpath.path import FeaturePath
 
@@ -93,6 +93,7 @@ def combined_kernels(
     if not isinstance(path, FeaturePath):
         raise TypeError(f"path must be a FeaturePath, such as selector.path_, got {path!r}")
     encoder, table = TableEncoder.fit(X)
+    table = table.within_reach()
     if table.shape[1] != path.n_features:
         raise DataError(f"X has {table.shape[1]} columns, but the path {path.n_features}.")
     _check_names("X", table.names, path.feature_names if table.names is not None else None)
@@ -101,18 +102,14 @@ def combined_kernels(
     new = None
     if X_new is not None:
         _check_names("X_new", as_column_table(X_new).names, table.names)
-        new = encoder.encode(X_new)
+        new = encoder.table(X_new).in_units_of(table.exponents).values
     total = np.bincount(weights.indices, weights=weights.data, minlength=weights.shape[1])
     used = np.flatnonzero(total)
     if len(used) == 0:  # a bank needs a column, be it without weight
         used = np.zeros(1, dtype=np.intp)
     if "gamma" in options and np.ndim(options["gamma"]) == 1:
         options["gamma"] = np.asarray(options["gamma"])[used]
-    part = ColumnTable(
-        take_columns(table.values, used),
-        None if table.names is None else table.names[used],
-        table.categorical[used],
-    )
+    part = table.take(used, take_columns(table.values, used))
     bank = KernelBank.fit(part, y, **options, sample_weight=sample_weight)
     if new is not None:
         new = take_columns(new, used)

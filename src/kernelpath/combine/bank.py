@@ -15,6 +15,7 @@ from kernelpath.combine import _finish_loops
 from kernelpath.combine.columns import ColumnKernels, check_new, matching, take_columns
 from kernelpath.combine.parts import Parts
 from kernelpath.combine.weights import PointWeights
+from kernelpath.errors import DataError
 from kernelpath.inputs import ColumnTable
 from kernelpath.kernels.feature import FeatureKernel
 from kernelpath.progress import begin, progress_bar, working
@@ -115,6 +116,12 @@ class KernelBank:
             task="classification" if y is None else task,
             n_jobs=n_jobs,
         )
+        lost = ~result.constant & ~(np.isfinite(result.gamma) & (result.gamma > 0))
+        if lost.any():
+            raise DataError(
+                f"{table.sentence(np.flatnonzero(lost), 'has', 'have')} a width of its kernel that "
+                "is not in the range of numbers; leave out rows with values far from all others."
+            )
         groups = kernel_per_column(kernel, table)
         which = np.zeros(n_columns, dtype=np.intp)
         for i, (_, where) in enumerate(groups):

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numba import njit
 from numpy.typing import NDArray
 
+from kernelpath.compiled import compiled
 from kernelpath.errors import DataError
 
 
@@ -102,7 +102,7 @@ class PointWeights:
         return np.bincount(self.rows.indices, minlength=len(self.factor))[self.columns]
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _gather(index, data, places, factors, place, weight, factor):
     """Entries of numbered columns that count, one after the other; returns how many."""
     count = 0

@@ -1,12 +1,12 @@
-"""Arrays that are no dataframes, checked as scikit-learn does, with words for those with text."""
+"""Arrays that are no dataframes, checked as scikit-learn does."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import column_or_1d, validate_data
 
-from kernelpath.errors import DataError
+from kernelpath.inputs import naming_text, plain_array, plain_table
 
 
 def check_numbers(estimator: Any, X: Any, **options: Any) -> Any:
@@ -14,16 +14,14 @@ def check_numbers(estimator: Any, X: Any, **options: Any) -> Any:
 
     ``options`` are those of `sklearn.utils.validation.validate_data`.
     """
-    try:
+    X = plain_table(X)
+    with naming_text():
         return validate_data(
             estimator, X, accept_sparse=("csr", "csc"), dtype="numeric", ensure_all_finite=False,
             **options,
         )  # fmt: skip
-    except ValueError as error:
-        if not str(error).startswith("could not convert string to float"):
-            raise
-        text = str(error).rpartition(": ")[2]
-        raise DataError(
-            f"X holds text, such as {text}; encode it as numbers, or give a pandas DataFrame, "
-            "whose messages name the columns."
-        ) from error
+
+
+def one_column(y: Any) -> Any:
+    """A target of one column as one vector, with scikit-learn's warning; others as they are."""
+    return y if getattr(y, "ndim", 0) == 1 else column_or_1d(plain_array(y, "y"), warn=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numbers
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,12 +16,29 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 from kernelpath.errors import DataError
 from kernelpath.estimators._arrays import check_numbers
 from kernelpath.estimators._notebook import NotebookCard
-from kernelpath.inputs import ColumnTable, as_column_table, as_pandas, is_frame
+from kernelpath.inputs import ColumnTable, as_column_table, as_pandas, is_frame, plain_array
 from kernelpath.path import FeaturePath, PathPoint
 from kernelpath.provenance import fingerprint, versions
 
 
-class PathSelector(NotebookCard, SelectorMixin, BaseEstimator):
+class PlainSelector(SelectorMixin):
+    """A selector that takes no masked cell and no date for a number."""
+
+    def transform(self, X: Any) -> Any:
+        """Keep the selected columns.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or dataframe of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array, sparse matrix or dataframe of shape (n_samples, n_selected)
+        """
+        return super().transform(plain_array(X))
+
+
+class PathSelector(NotebookCard, PlainSelector, BaseEstimator):
     """Base of the selectors: ``fit`` leaves ``path_``, ``support_`` and ``weights_``.
 
     ``_column_names`` is set by the command line: names for the columns of an array.
@@ -51,8 +69,8 @@ class PathSelector(NotebookCard, SelectorMixin, BaseEstimator):
         else:
             table = as_column_table(check_numbers(self, X, ensure_min_samples=2))
             if self._column_names is not None:
-                table = ColumnTable(table.values, self._column_names, table.categorical)
-        return table, column_or_1d(y, warn=True)
+                table = replace(table, names=self._column_names)
+        return table, column_or_1d(plain_array(y, "y"), warn=True)
 
     def _choose_point(self, path: FeaturePath, n_features: Any) -> PathPoint:
         """Return the point for ``n_features_to_select``: a count, a share, or None for the end."""

@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_is_fitted
 
 from kernelpath.errors import DataError, not_one_of
 from kernelpath.estimators import _gmkl_regularizers as regularizing
+from kernelpath.estimators._arrays import one_column
 from kernelpath.estimators._base import PathSelector, report_constant
 from kernelpath.estimators._gmkl_kernels import BoundKernel
 from kernelpath.estimators._gmkl_parts import check_parts, probe_parts, refuse_without_effect
@@ -21,7 +22,7 @@ from kernelpath.estimators._gmkl_presets import PRESETS
 from kernelpath.estimators._gmkl_tables import Reader, reader_for
 from kernelpath.feasible_sets import NonNegative
 from kernelpath.fits.losses import LOSSES, Loss
-from kernelpath.inputs import ColumnTable
+from kernelpath.inputs import ColumnTable, refuse_infinite
 from kernelpath.problem import Problem
 from kernelpath.progress import begin, progress_bar, working
 from kernelpath.solvers.choice import solve
@@ -97,7 +98,7 @@ class GMKLBase(PathSelector):
         begin("reading")
         self._reader: Reader = reader_for(self.kernel)
         table = self._reader.read(self, X)
-        y = as_vector(y if getattr(y, "ndim", 0) == 1 else column_or_1d(y, warn=True))
+        y = as_vector(one_column(y))
         if len(y) != table.shape[0]:
             raise DataError(f"X has {table.shape[0]} rows, but y has {len(y)} values.")
         if sample_weight is not None:
@@ -289,7 +290,9 @@ class GMKLBase(PathSelector):
         """Decision values of new rows, one column per output."""
         check_is_fitted(self, "weights_")
         new = self._reader.read_new(self, X)
-        return self._bound.values(self.weights_, new, self.dual_coef_.T) + self.intercept_
+        with np.errstate(over="ignore", invalid="ignore"):
+            values = self._bound.values(self.weights_, new, self.dual_coef_.T) + self.intercept_
+        return refuse_infinite(values)
 
     def transform(self, X: Any) -> Any:
         """Keep the selected features; of given kernel matrices, the selected ones as a list."""

@@ -15,7 +15,9 @@ from kernelpath.errors import DataError, not_one_of
 from kernelpath.inputs import ColumnTable
 from kernelpath.kernels import KERNELS as FEATURE_KERNELS
 from kernelpath.kernels import RBF, Delta, FeatureKernel, resolve_kernel
+from kernelpath.kernels.feature import WIDTH_POWERS
 from kernelpath.probes import probe_weighted
+from kernelpath.units import sizes_of
 from kernelpath.weighted.base import WeightedKernel
 from kernelpath.weighted.parts import SumOfParts, one_per_column
 from kernelpath.weighted.products import ARDPolynomial, ProductRBF
@@ -29,7 +31,6 @@ RECIPES: dict[str, Callable[..., list]] = {
     "bandwidths": partial(simple_mkl_parts, degrees=(), together=False),
 }
 MOST_FACTOR_BYTES = 2**30  # beyond, kernels are computed anew in every pass over them
-LARGEST, SMALLEST = 1e150, 1e-150  # values of a column whose squares are numbers
 TRIAL_ROWS = 30  # on which a weighted kernel of the user's own is held against itself
 SAMPLE = 16  # columns whose ranks tell how large the factors of all are
 
@@ -86,8 +87,11 @@ def bind_kernel(
     ``parameter`` is the name that the estimator has for the kernel of a feature.
     """
     n_features = table.shape[1]
-    constant = _constant_or_refused(table)
+    table = table.within_reach()
+    constant = _constant(table.values)
     if isinstance(kernel, str) and kernel == "sum":
+        if table.exponents is not None:
+            _refuse_own_units(base_kernel, table)
         return BoundKernel(*_sum(base_kernel, table, nystrom, parameter), constant)
     if not isinstance(kernel, str) and not hasattr(kernel, "bind"):
         raise not_one_of("kernel", kernel, NAMES, "an object with a method bind(X)")
@@ -99,6 +103,8 @@ def bind_kernel(
             f"{table.label(np.flatnonzero(table.categorical))}; use kernel='sum' with "
             "base_kernel='auto', or encode it."
         )
+    if table.exponents is not None and not standardize:
+        raise _out_of_range(table, "standardize=True takes them")
     values = _dense(table.values).astype(np.float64)
     center = values.mean(axis=0) if standardize else np.zeros(n_features)
     scale = values.std(axis=0) if standardize else np.ones(n_features)
@@ -193,22 +199,30 @@ class _Spread:
         return np.sqrt(np.maximum(square - np.square(mean), 0.0))
 
 
-def _constant_or_refused(table: ColumnTable) -> NDArray[np.bool_]:
-    """Which columns are constant; refuses those whose squares are no numbers any more."""
-    values = table.values
+def _constant(values: Any) -> NDArray[np.bool_]:
+    """Which columns are constant."""
     low, high = values.min(axis=0), values.max(axis=0)
     if sparse.issparse(values):
         low, high = np.asarray(low.todense()).ravel(), np.asarray(high.todense()).ravel()
-    low, high = np.asarray(low, dtype=np.float64), np.asarray(high, dtype=np.float64)
-    size, constant = np.maximum(np.abs(low), np.abs(high)), low == high
-    extreme = (size > LARGEST) | (~constant & (size < SMALLEST))
-    if extreme.any():
-        columns = np.flatnonzero(extreme)
-        raise DataError(
-            f"{table.sentence(columns, 'has', 'have')} values of about {size[columns[0]]:.0e}, "
-            "whose squares are not in the range of numbers; give them in another unit."
-        )
-    return constant
+    return np.asarray(low == high)
+
+
+def _refuse_own_units(base_kernel: Any, table: ColumnTable) -> None:
+    """Refuse kernels that compare columns, or whose formula is the user's, where units differ."""
+    if isinstance(base_kernel, FeatureKernel) and type(base_kernel) not in WIDTH_POWERS:
+        raise _out_of_range(table, "kernels of this package take them")
+    if isinstance(base_kernel, str) and base_kernel == "simple_mkl":
+        raise _out_of_range(table, "base_kernel='bandwidths' takes them")
+
+
+def _out_of_range(table: ColumnTable, way: str) -> DataError:
+    assert table.exponents is not None
+    columns = np.flatnonzero(table.exponents)
+    size = sizes_of(table.in_own_units().values)[columns[0]]
+    return DataError(
+        f"{table.sentence(columns, 'has', 'have')} values of about {size:.0e}, whose squares are "
+        f"not in the range of numbers; give them in another unit ({way})."
+    )
 
 
 def _check_protocol(made: Any, kernel: Any, X: NDArray[np.float64]) -> None:

@@ -74,10 +74,9 @@ class TableReader:
             X = as_pandas(X)
         else:
             X = check_numbers(estimator, X, reset=False)
-        encoder = self._encoder
-        table = ColumnTable(encoder.encode(X), encoder.names, encoder.categorical)
+        table = self._encoder.table(X)
         check_finite(table)
-        return table.values
+        return table.in_units_of(self._encoder.exponents).values
 
     def transform(self, estimator: Any, X: Any) -> Any:
         """Nothing special."""

@@ -17,10 +17,16 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from kernelpath.errors import DataError, not_one_of
 from kernelpath.estimators._arrays import check_numbers
 from kernelpath.estimators._base import PathSelector
-from kernelpath.estimators._l1kr_columns import Columns, check_size
+from kernelpath.estimators._l1kr_columns import FARTHEST, Columns, check_size
 from kernelpath.estimators._l1kr_outcome import Outcome
 from kernelpath.estimators._path_cv_setup import check_finite
-from kernelpath.inputs import ColumnTable, as_column_table, as_pandas, is_frame
+from kernelpath.inputs import (
+    ColumnTable,
+    as_column_table,
+    as_pandas,
+    is_frame,
+    refuse_infinite,
+)
 from kernelpath.path import EventTable, FeaturePath
 from kernelpath.progress import begin, progress_bar
 from kernelpath.provenance import ANOTHER_BRANCH, FROM_ZERO
@@ -126,8 +132,10 @@ class L1KRBase(PathSelector):
                 f"position must be a whole number from 0 to {len(points) - 1}, got {position!r}"
             )
         point = points[int(position)]
-        K = self._bound.cross(point.weights, self._new_rows(X))
-        return self._mean + self._unit * (K @ point.a + self._intercept(int(position)))
+        with np.errstate(over="ignore", invalid="ignore"):
+            K = self._bound.cross(point.weights, self._new_rows(X))
+            values = K @ point.a + self._intercept(int(position))
+            return refuse_infinite(self._mean + self._unit * values)
 
     def _intercept(self, position: int) -> float:
         """Of a machine for the standardised target, whose kernel is less by 1."""
@@ -142,7 +150,9 @@ class L1KRBase(PathSelector):
         else:
             table = as_column_table(check_numbers(self, X, reset=False))
         self._check_columns(table)
-        return self._columns.transform(table.values)
+        # Far away a Gaussian kernel is 0, wherever that is; a polynomial goes on and on.
+        farthest = FARTHEST if self.kernel == "gaussian" else np.inf
+        return self._columns.transform(table.values, farthest)
 
     # -- paths -------------------------------------------------------------------------------------
 

@@ -57,10 +57,10 @@ class Columns:
         self = cls(usable[first], size[first], center[first], scale[first], ties)
         return self, np.ascontiguousarray(Z[:, first])
 
-    def transform(self, values: Any) -> NDArray[np.float64]:
-        """Standardise the columns of other rows."""
+    def transform(self, values: Any, farthest: float = FARTHEST) -> NDArray[np.float64]:
+        """Standardise the columns of other rows, up to so many deviations from the mean."""
         rows = as_dense(values)[:, self.places]
-        return np.clip((rows / self.size - self.center) / self.scale, -FARTHEST, FARTHEST)
+        return np.clip((rows / self.size - self.center) / self.scale, -farthest, farthest)
 
 
 def _first_of_copies(

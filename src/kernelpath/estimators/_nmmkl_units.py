@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelpath.errors import DataError
-from kernelpath.inputs import ColumnTable
+from kernelpath.inputs import ColumnTable, is_missing, unmasked
 from kernelpath.weighted.base import SumKernel
 
 SAME = 1e-10  # relative: quadratic forms as close as that are those of one kernel
@@ -21,7 +21,7 @@ def unit_of_columns(groups: Any, table: ColumnTable) -> NDArray[np.intp]:
     n = table.shape[1]
     if groups is None:
         return np.arange(n)
-    labels = np.asarray(groups, dtype=object)
+    labels = np.asarray(unmasked(groups, "groups"), dtype=object)
     if labels.shape != (n,):
         raise DataError(
             f"groups must have one label for each of the {n} columns, got shape {labels.shape}."
@@ -29,7 +29,7 @@ def unit_of_columns(groups: Any, table: ColumnTable) -> NDArray[np.intp]:
     seen: dict[Any, int] = {}
     found = []
     for label in labels.tolist():
-        if label is None or label != label:
+        if is_missing(label):
             raise DataError("groups has a label that is missing; give every column one.")
         try:
             found.append(seen.setdefault(label, len(seen)))

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from sklearn import get_config
 from sklearn.base import clone
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import column_or_1d
 
 from kernelpath.encoding import TableEncoder
 from kernelpath.errors import DataError, not_one_of
 from kernelpath.estimators import _path_cv_setup as setup_checks
+from kernelpath.estimators._arrays import one_column
 from kernelpath.estimators._path_cv_routing import route
 from kernelpath.estimators._path_cv_rows import check_training_rows
 from kernelpath.estimators.lp_kta import LpKTASelector
@@ -23,9 +23,9 @@ from kernelpath.estimators.saved_settings import refuse_stand_ins
 from kernelpath.evaluation.checkpoint import FoldStore, Tracer
 from kernelpath.evaluation.folds import check_scoring_works
 from kernelpath.evaluation.progress import Meter, WorkPlan
-from kernelpath.evaluation.study import Split, Study, inner_of
+from kernelpath.evaluation.study import Split, Study, inner_of, unit_of_scores
 from kernelpath.evaluation.tuning import n_candidates, n_tuning_fits
-from kernelpath.inputs import bytes_of
+from kernelpath.inputs import bytes_of, unmasked
 from kernelpath.operating_point import check_rule
 from kernelpath.path import FeaturePath
 from kernelpath.predictors.base import LARGE_ROWS, Rows, TrainingPart
@@ -123,7 +123,8 @@ def _make_study(
 ) -> tuple[Study, list[Split], str]:
     """What all folds share, the folds, and the name of the measure; all of it checked."""
     own = setup_checks.is_own(model.predictor)
-    y = as_vector(y if getattr(y, "ndim", 0) == 1 else column_or_1d(y, warn=True))
+    groups = unmasked(groups, "groups")
+    y = as_vector(one_column(y))
     if len(y) != rows.n_rows:
         raise DataError(f"X has {rows.n_rows} rows, but y has {len(y)} values.")
     routed = route(model, groups, sample_weight, params)
@@ -160,6 +161,7 @@ def _make_study(
         seed=seed,
         metadata=routed,
         routed=bool(get_config().get("enable_metadata_routing")),
+        unit=unit_of_scores(y, scorer, own) if kind == "regression" else 0,
     )
     if sample_weight is not None:
         setup_checks.warn_of_weights(selector, None if own else model.predictor)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from sklearn.utils.validation import validate_data
@@ -19,10 +20,16 @@ def check_training_rows(estimator: Any, X: Any) -> tuple[TableEncoder, Rows]:
         frame = as_pandas(X).copy(deep=False)  # columns added to X later are not ours
         encoder, table = TableEncoder.fit(frame)  # names what is wrong with the columns
         validate_data(estimator, X, skip_check_array=True)
-        return encoder, Rows(frame, table)
+        return _within_reach(encoder, frame, table)
     encoder, table = TableEncoder.fit(check_numbers(estimator, X, ensure_min_samples=2))
     names = getattr(estimator, "_column_names", None)  # set by the command line
-    return encoder, Rows(table.values, ColumnTable(table.values, names, table.categorical))
+    return _within_reach(encoder, table.values, replace(table, names=names))
+
+
+def _within_reach(encoder: TableEncoder, X: Any, table: ColumnTable) -> tuple[TableEncoder, Rows]:
+    """Numbers in units in which they can be computed with; new rows will be in the same ones."""
+    table = table.within_reach()
+    return replace(encoder, exponents=table.exponents), Rows(X, table)
 
 
 def check_new_rows(estimator: Any, X: Any) -> Rows:
@@ -31,16 +38,14 @@ def check_new_rows(estimator: Any, X: Any) -> Rows:
     if is_frame(X):
         validate_data(estimator, X, reset=False, skip_check_array=True)
         frame = as_pandas(X)
-        values = encoder.encode(frame)
-        table = ColumnTable(values, encoder.names, encoder.categorical)
-        return Rows(frame, _checked(estimator, table))
-    values = encoder.encode(check_numbers(estimator, X, reset=False))
-    table = ColumnTable(values, encoder.names, encoder.categorical)
-    return Rows(values, _checked(estimator, table))
+        return Rows(frame, _checked(estimator, encoder.table(frame)))
+    table = encoder.table(check_numbers(estimator, X, reset=False))
+    return Rows(table.values, _checked(estimator, table))
 
 
 def _checked(estimator: Any, table: ColumnTable) -> ColumnTable:
     """Refuse NaN where it would go unnoticed; other estimators say themselves what they take."""
-    if is_own(estimator.predictor):
-        check_finite(table)
-    return table
+    if not is_own(estimator.predictor):
+        return table
+    check_finite(table)
+    return table.in_units_of(estimator._encoder.exponents)

@@ -7,15 +7,17 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
 
 from kernelpath.estimators._gmkl import GMKLBase
+from kernelpath.estimators._scored import ScoredClassifier, ScoredRegressor
 from kernelpath.fits.losses import EpsilonInsensitive, Hinge, Loss
+from kernelpath.inputs import refuse_infinite
 from kernelpath.targets import encode_target
+from kernelpath.units import in_units, size_exponent
 
 
-class GMKLClassifier(ClassifierMixin, GMKLBase):
+class GMKLClassifier(ScoredClassifier, GMKLBase):
     r"""Support vector machine that learns its kernel [jain2012]_.
 
     .. math:: \min_{d \in F}\; r(d) + \min_{w, b} \tfrac12 \|w\|^2
@@ -177,7 +179,7 @@ class GMKLClassifier(ClassifierMixin, GMKLBase):
         return self.classes_[values.argmax(axis=1)]
 
 
-class GMKLRegressor(RegressorMixin, GMKLBase):
+class GMKLRegressor(ScoredRegressor, GMKLBase):
     r"""Support vector regression that learns its kernel; see :class:`GMKLClassifier`.
 
     The target is standardised inside, so that `C` and `epsilon` are in standard deviations.
@@ -253,6 +255,8 @@ smallest_ratio, n_features_to_select, n_init, standardize, weights, nystrom, ran
             y, task="regression", sample_weight=sample_weight
         )  # refuses what is no number
         y = y.astype(np.float64)
+        self._unit = size_exponent(np.abs(y).max())
+        y = in_units(y, self._unit)
         self._mean, self._scale = float(y.mean()), float(y.std()) or 1.0
         return [(y - self._mean) / self._scale]
 
@@ -263,4 +267,6 @@ smallest_ratio, n_features_to_select, n_init, standardize, weights, nystrom, ran
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Predict the target."""
-        return self._values(X)[:, 0] * self._scale + self._mean
+        values = self._values(X)[:, 0] * self._scale + self._mean
+        with np.errstate(over="ignore"):
+            return refuse_infinite(in_units(values, -self._unit))

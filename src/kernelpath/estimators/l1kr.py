@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
 
 from kernelpath.errors import DataError
 from kernelpath.estimators._l1kr import L1KRBase
+from kernelpath.estimators._scored import ScoredClassifier, ScoredRegressor
 from kernelpath.targets import encode_target
 
 
-class L1KRRegressor(RegressorMixin, L1KRBase):
+class L1KRRegressor(ScoredRegressor, L1KRBase):
     r"""Kernel ridge regression with feature weights inside the kernel, along its L1 path [li2010]_.
 
     .. math:: \min_{\alpha, \alpha_0, d}\; \|y - K(d) \alpha - \alpha_0 1\|^2, \qquad
@@ -128,7 +128,7 @@ class L1KRRegressor(RegressorMixin, L1KRBase):
         return self._values(X, position)
 
 
-class L1KRClassifier(ClassifierMixin, L1KRBase):
+class L1KRClassifier(ScoredClassifier, L1KRBase):
     r"""Two classes by `L1KRRegressor` on targets of -1 and 1.
 
     The loss is that of least squares, and so is the error of rows left out that chooses the point.

@@ -6,6 +6,7 @@ import math
 import numbers
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from kernelpath.alignment import align_table
 from kernelpath.alignment.api import without_weightless_rows
 from kernelpath.errors import DataError
 from kernelpath.estimators._base import PathSelector, report_constant
-from kernelpath.inputs import ColumnTable
+from kernelpath.inputs import ColumnTable, unmasked
 from kernelpath.kernels import FeatureKernel
 from kernelpath.path import FeaturePath, PathPoint
 from kernelpath.progress import begin, progress_bar
@@ -270,7 +271,7 @@ class LpKTASelector(PathSelector):
         rng = check_random_state(self.random_state)
         if sample_weight is not None:  # labels move among the rows that count
             values, y, sample_weight = without_weightless_rows(table.values, y, sample_weight)
-            table = ColumnTable(values, table.names, table.categorical)
+            table = replace(table, values=values)
         update, largest = begin("permutations"), []
         for done in range(N_PERMUTATIONS):
             result, _ = self._align(table, rng.permutation(y), sample_weight)
@@ -324,7 +325,7 @@ def _reference(
     """x_0 of every feature."""
     if reference is None:
         reference = eps if divergence.positive_reference else 0.0
-    values = np.asarray(reference, dtype=np.float64)
+    values = np.asarray(unmasked(reference, "reference"), dtype=np.float64)
     if values.ndim > 1 or (values.ndim == 1 and len(values) != n_features):
         raise DataError(
             f"reference must be a number or one number per feature ({n_features}), "

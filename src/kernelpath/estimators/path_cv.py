@@ -9,19 +9,24 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
-from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from kernelpath.errors import DataError
 from kernelpath.estimators import _path_cv_fit as fitting
 from kernelpath.estimators import _path_cv_routing as routing
+from kernelpath.estimators._base import PlainSelector
 from kernelpath.estimators._notebook import NotebookCard
 from kernelpath.estimators._path_cv_rows import check_new_rows
+from kernelpath.estimators._path_cv_setup import is_own
 from kernelpath.evaluation.checkpoint import FoldStore
 from kernelpath.evaluation.run import collect
+from kernelpath.evaluation.study import unit_of_scores
 from kernelpath.operating_point import OperatingPoint, choose
+from kernelpath.predictors.base import BoundRegressor
 from kernelpath.stability import stability_of
+from kernelpath.targets import as_vector
+from kernelpath.units import in_units
 
 if TYPE_CHECKING:
     import os
@@ -33,7 +38,7 @@ OUTCOMES = {
 }  # fmt: skip
 
 
-class PathCV(NotebookCard, SelectorMixin, BaseEstimator):
+class PathCV(NotebookCard, PlainSelector, BaseEstimator):
     """Cross-validated accuracy along a feature path, the chosen point, and a model there.
 
     The path is traced again in every fold, from its training rows alone: bandwidths, traces,
@@ -292,6 +297,12 @@ class PathCV(NotebookCard, SelectorMixin, BaseEstimator):
         check_is_fitted(self, "model_")
         if not hasattr(self, "scorer_"):
             raise DataError("The file of this model does not hold its scoring, a function.")
+        y = as_vector(y)
+        if self.task_ == "regression":
+            unit = unit_of_scores(y, self.scorer_, is_own(self.predictor))
+            if unit:
+                found = BoundRegressor({"predict": self.predict(X, n_features)}).in_units(unit)
+                return float(self.scorer_(found, X, in_units(y, unit), **score_params))
         judged = copy(self)
         judged.model_ = self._model(n_features)
         return float(self.scorer_(judged, X, y, **score_params))

@@ -37,8 +37,8 @@ from kernelpath.archive_forms import (
 )
 from kernelpath.encoding import TableEncoder
 from kernelpath.errors import PathFileError
-from kernelpath.estimators._path_cv_setup import is_own, resolve_scorer
 from kernelpath.estimators._path_cv_file_v1 import first_version_settings
+from kernelpath.estimators._path_cv_setup import is_own, resolve_scorer
 from kernelpath.estimators.path_cv import PathCV
 from kernelpath.estimators.saved_settings import NotSaved, SettingsWriter, decode_all
 from kernelpath.evaluation.tuning import Choice
@@ -52,6 +52,7 @@ from kernelpath.progress import working
 from kernelpath.provenance import versions
 from kernelpath.scoring import PathScores
 from kernelpath.stability import stability_of
+
 
 @working("writing")
 def save_model(model: PathCV, file: str | os.PathLike | BinaryIO) -> None:
@@ -72,6 +73,8 @@ def save_model(model: PathCV, file: str | os.PathLike | BinaryIO) -> None:
         arrays |= encode_names([str(name) for name in model.feature_names_in_])
     header["categories"] = _category_lists(model._encoder)
     header["frame"] = model._encoder.names is not None
+    if model._encoder.exponents is not None:  # units of huge and tiny columns
+        arrays["exponents"] = model._encoder.exponents
     parts: dict[str, Any] = {"scores": model.scores_, "point": model.operating_point_}
     parts |= {f"baseline {name}": s for name, s in getattr(model, "baseline_scores_", {}).items()}
     header["parts"] = {}
@@ -151,9 +154,7 @@ def _apart(form: Form, prefix: str) -> Form:
 
 
 @working("reading")
-def load_model(
-    file: str | os.PathLike | BinaryIO, *, max_columns: int = MAX_COLUMNS
-) -> PathCV:
+def load_model(file: str | os.PathLike | BinaryIO, *, max_columns: int = MAX_COLUMNS) -> PathCV:
     """Read a model that :meth:`PathCV.save` wrote, refusing a file with any byte changed.
 
     Parameters
@@ -215,7 +216,8 @@ def _build(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> PathCV:
         model.feature_names_in_ = np.array(decode_names(arrays), dtype=object)
     names = model.feature_names_in_ if header["frame"] else None
     categories = _checked_categories(header["categories"], model.n_features_in_)
-    model._encoder = TableEncoder(model.n_features_in_, names, categories)
+    exponents = _exponents(arrays.get("exponents"), model.n_features_in_)
+    model._encoder = TableEncoder(model.n_features_in_, names, categories, exponents)
     model.path_ = path
     parts = {name: _own(arrays, name) for name in header["parts"]}
     states = {name: (header["parts"][name], parts[name]) for name in parts}
@@ -312,6 +314,15 @@ def _labels(kind: str | None, arrays: dict[str, np.ndarray]) -> np.ndarray | Non
     if kind == "numbers":
         return arrays["classes"]
     return np.array(decode_names(arrays, "class_labels"))
+
+
+def _exponents(found: np.ndarray | None, n_columns: int) -> np.ndarray | None:
+    """Units of the columns; a ValueError if they are not one whole number for each."""
+    if found is None:
+        return None
+    if found.dtype.kind != "i" or found.shape != (n_columns,) or np.abs(found).max() > 2000:
+        raise ValueError("units that do not fit the columns")
+    return found.astype(np.int64)
 
 
 def _category_lists(encoder: TableEncoder) -> dict[str, list]:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import UndefinedMetricWarning
+from sklearn.metrics import explained_variance_score, r2_score
 from sklearn.model_selection import (
     GroupKFold,
     KFold,
@@ -19,11 +20,14 @@ from sklearn.model_selection import (
 )
 from sklearn.utils import _safe_indexing
 
+from kernelpath.errors import DataError
 from kernelpath.predictors.base import MEMORY_LIMIT, Bound, Predictor, Rows, TrainingPart
 from kernelpath.predictors.svm import Task
 from kernelpath.rankings import Traced, trace
+from kernelpath.units import in_units, size_exponent
 
 Split = tuple[NDArray[np.intp], NDArray[np.intp]]
+FREE_OF_UNITS = (r2_score, explained_variance_score)
 
 
 @dataclass(frozen=True)
@@ -39,6 +43,8 @@ class Study:
     routed : bool
         Whether scikit-learn's metadata routing says who gets what; then ``sample_weight`` goes
         by itself only to the machines of this package.
+    unit : int
+        Scores are computed from a target in units of ``2**unit``; see `unit_of_scores`.
     """
 
     rows: Rows
@@ -56,6 +62,7 @@ class Study:
     metadata: dict[str, dict[str, Any]] = field(default_factory=dict)
     numbers_only: bool = False
     routed: bool = False
+    unit: int = 0
 
     def trace(self, rows: NDArray[np.intp], report: bool = False) -> Traced:
         """Trace the path from some rows, and only from those."""
@@ -94,9 +101,12 @@ class Study:
         """Score a fitted model on held-out rows."""
         if isinstance(bound, Bound):
             bound.judged_on = X
+        y = self.y[rows]
+        if self.unit:
+            y, bound = in_units(y, self.unit), bound.in_units(self.unit)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UndefinedMetricWarning)  # a NaN is reported by name
-            return float(self.scorer(bound, X, self.y[rows], **self._metadata("scorer", rows)))
+            return float(self.scorer(bound, X, y, **self._metadata("scorer", rows)))
 
     def _metadata(self, step: str, rows: NDArray[np.intp]) -> dict[str, Any]:
         given = self.metadata.get(step, {})
@@ -118,6 +128,30 @@ class Study:
             )
         parts = splitter.split(np.zeros(len(rows)), y, groups)
         return [(rows[train], rows[test]) for train, test in parts]
+
+
+def unit_of_scores(y: NDArray, scorer: Any, own: bool) -> int:
+    """Exponent of the unit in which a continuous target is scored: 0 unless it is huge or tiny.
+
+    Only scores that are free of units can be computed in another one, and only the machines of
+    this package predict such targets: anything else is refused.
+
+    Examples
+    --------
+    >>> from sklearn.metrics import get_scorer
+    >>> unit_of_scores(np.array([1.0, 2.0]), get_scorer("r2"), own=True)
+    0
+    """
+    size = np.abs(y.astype(np.float64)).max(initial=0.0)
+    unit = int(size_exponent(size))
+    if unit == 0 or (own and getattr(scorer, "_score_func", None) in FREE_OF_UNITS):
+        return unit
+    what = "this scoring" if own else "the predictor"
+    way = "take scoring='r2'" if own else "take predictor='auto'"
+    raise DataError(
+        f"The target y has values of about {size:.0e}, too {'large' if unit > 0 else 'small'} for "
+        f"{what}: their squares are not in the range of numbers. Give y in another unit, or {way}."
+    )
 
 
 def make_splitter(n_folds: int, y: NDArray, kind: str, *, grouped: bool, seed: int) -> Any:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from kernelpath.compiled import compiled
 
 FLAT = 1e-12  # least curvature along a pair
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def smo(K, linear, low, high, kink, ridge, tol, max_iter, u, gradient):
     """Improve ``u`` in place until no pair of rows violates optimality by more than ``tol``.
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from numba import njit
+from kernelpath.compiled import compiled
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def add_rows(kept, slots, factors, total):
     """Add ``factors[t] * kept[slots[t]]`` to ``total``, in double precision."""
     for t in range(slots.shape[0]):

@@ -272,6 +272,13 @@ def _is_usual(kernel: Polynomial) -> bool:
     return whole and 1 <= kernel.degree <= 6 and bool(0 <= kernel.coef0 < np.inf)
 
 
+WIDTH_POWERS: dict[type[FeatureKernel], int] = {
+    RBF: -2, Linear: -2, Polynomial: -2, Laplace: -1, Delta: 0
+}  # fmt: skip
+"""Power of a column's unit that its width parameter has; a kernel of the user's own may have any
+formula, and does not appear."""
+
+
 def resolve_kernel(kernel: str | FeatureKernel) -> FeatureKernel:
     """Return the kernel of a name, or the kernel itself, one of the user's own after a trial.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -16,6 +16,7 @@ from kernelpath.errors import DataError
 from kernelpath.inputs import ColumnTable
 from kernelpath.predictors.svm import Task
 from kernelpath.rankings import SizedPoint, Traced
+from kernelpath.units import in_units
 
 Setting = dict[str, Any]
 LARGE_ROWS = 20_000  # more rows than this: explicit feature maps in place of kernel matrices
@@ -36,7 +37,7 @@ class Rows:
 
         values = self.table.values
         part = values.tocsr()[rows] if sparse.issparse(values) else values[rows]
-        table = ColumnTable(part, self.table.names, self.table.categorical)
+        table = replace(self.table, values=part)
         # Own tables share the memory of their numbers with X where both are the same array.
         X = part if self.X is values else _safe_indexing(self.X, rows)
         return Rows(X, table)
@@ -189,6 +190,12 @@ class Bound(BaseEstimator):
 
 class BoundRegressor(RegressorMixin, Bound):
     """Predictions of a regression for given rows."""
+
+    def in_units(self, unit: int) -> BoundRegressor:
+        """The same in units of ``2**unit``."""
+        other = BoundRegressor({"predict": in_units(self.outputs["predict"], unit)})
+        other.judged_on = self.judged_on
+        return other
 
 
 class BoundClassifier(ClassifierMixin, Bound):

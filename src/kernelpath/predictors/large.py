@@ -21,7 +21,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC, LinearSVR
 
 from kernelpath.predictors.base import Fitted, Request, Rows, TrainingPart, bind, take_columns
-from kernelpath.predictors.svm import EPSILON, SVMHead, calibrate
+from kernelpath.predictors.svm import EPSILON, SVMHead, calibrate, standardised
 
 N_LANDMARKS = 500
 MOST_COMPONENTS = 1000  # of the maps feature by feature; beyond, landmarks are cheaper
@@ -154,11 +154,9 @@ def _fit_one(mapped: Any, part: TrainingPart, C: float) -> LinearHead:
     y, weight, task = part.codes, part.sample_weight, part.task
     support = np.zeros(0, dtype=np.intp)
     if task.classes is None:
-        mean = np.average(y, weights=weight)
-        scale = np.sqrt(np.average(np.square(y - mean), weights=weight)) or 1.0
+        z, target = standardised(y, weight)
         svr = LinearSVR(C=C, epsilon=EPSILON, loss="squared_epsilon_insensitive", dual=False)
-        svr.fit(mapped, (y - mean) / scale, sample_weight=weight)
-        target = np.array([mean, scale])
+        svr.fit(mapped, z, sample_weight=weight)
         return LinearHead(support, np.atleast_2d(svr.coef_), svr.intercept_, None, target)
     weights = task.code_weights()
     svc = LinearSVC(C=C, class_weight=weights, dual=False).fit(mapped, y, sample_weight=weight)

@@ -12,7 +12,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 from kernelpath.errors import DataError
-from kernelpath.inputs import is_frame
+from kernelpath.inputs import is_frame, refuse_infinite
 from kernelpath.predictors.base import (
     BoundClassifier,
     BoundRegressor,
@@ -51,7 +51,9 @@ class KernelModel:
             update(0, rows.n_rows)
             for start in range(0, max(rows.n_rows, 1), step):
                 block = rows.take(np.arange(start, min(start + step, rows.n_rows)))
-                parts.append(getattr(head, output)(self.machine.kernel(block)))
+                with np.errstate(over="ignore", invalid="ignore"):
+                    K = refuse_infinite(self.machine.kernel(block))
+                    parts.append(refuse_infinite(getattr(head, output)(K)))
                 update(min(start + step, rows.n_rows), rows.n_rows)
         return np.concatenate(parts)
 

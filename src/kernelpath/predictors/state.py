@@ -10,7 +10,7 @@ from scipy import sparse
 
 from kernelpath.archive_forms import REAL, WHOLE, Form, checked_text, named, within
 from kernelpath.combine.explicit import CATEGORIES, NYSTROM, ExplicitMap
-from kernelpath.kernels import KERNELS
+from kernelpath.kernels import KERNELS, formula_code, resolve_kernel
 from kernelpath.predictors.joint_rbf import JointRBFMachine, Scaling
 from kernelpath.predictors.large import ColumnMap, LandmarkMap, LinearHead, MappedMachine
 from kernelpath.predictors.svm import SVMHead, Task
@@ -192,9 +192,7 @@ def joint_from(meta: dict[str, Any], arrays: Arrays, task: Task) -> JointRBFMach
         raise ValueError(f"the rate of the kernel is {rate!r}")
     scaling = Scaling(arrays["mean"], arrays["scale"], arrays["categorical"])
     values = _support_values(arrays)
-    return JointRBFMachine(
-        arrays["columns"], values, scaling, float(rate), head_from(arrays, task)
-    )
+    return JointRBFMachine(arrays["columns"], values, scaling, float(rate), head_from(arrays, task))
 
 
 def mapped_state(machine: MappedMachine) -> State:
@@ -215,7 +213,7 @@ EXPLICIT = {
     "shape": Form(WHOLE, (2,), low=0),
     "columns": Form(WHOLE, _EACH, low=0),
     "kinds": Form(WHOLE, _EACH, low=0, high=NYSTROM),
-    "codes": Form(WHOLE, _EACH, low=0, high=max(kernel.code for kernel in KERNELS.values())),
+    "codes": Form(WHOLE, _EACH, low=0, high=max(map(formula_code, map(resolve_kernel, KERNELS)))),
     "gamma": Form(REAL, _EACH, low=0),
     "center": Form(REAL, _EACH),
     "factors": Form(REAL, ("used", "powers"), low=0),

@@ -18,6 +18,8 @@ from sklearn import config_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC, SVR
 
+from kernelpath.units import in_units, size_exponent
+
 EPSILON = 0.1  # width of the tube of the SVR, in standard deviations of the target
 CALIBRATION_FOLDS = 3
 BELOW_BOUND = 1.0 - 1e-6
@@ -166,14 +168,30 @@ def fit_svms(
     return heads
 
 
+def standardised(
+    y: NDArray[np.float64], sample_weight: NDArray | None
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """A continuous target of mean 0 and variance 1, and its mean and scale.
+
+    Examples
+    --------
+    >>> z, target = standardised(np.array([1e200, 3e200]), None)
+    >>> z.tolist(), target.tolist()
+    ([-1.0, 1.0], [2e+200, 1e+200])
+    """
+    unit = size_exponent(np.abs(y).max())
+    y = in_units(y, unit)
+    mean = np.average(y, weights=sample_weight)
+    scale = np.sqrt(np.average(np.square(y - mean), weights=sample_weight)) or 1.0
+    return (y - mean) / scale, in_units(np.array([mean, scale]), -unit)
+
+
 def _fit_regression(
     K: NDArray, y: NDArray, C: float, sample_weight: NDArray | None, max_iter: int
 ) -> SVMHead:
-    mean = np.average(y, weights=sample_weight)
-    scale = np.sqrt(np.average(np.square(y - mean), weights=sample_weight)) or 1.0
+    z, target = standardised(y, sample_weight)
     svr = SVR(kernel="precomputed", C=C, epsilon=EPSILON, max_iter=max_iter, cache_size=500)
-    svr.fit(K, (y - mean) / scale, sample_weight=sample_weight)
-    target = np.array([mean, scale])
+    svr.fit(K, z, sample_weight=sample_weight)
     return SVMHead(svr.support_.astype(np.intp), svr.dual_coef_, svr.intercept_, None, target)
 
 

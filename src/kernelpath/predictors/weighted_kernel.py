@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from kernelpath.combine import KernelBank, cross_kernel
-from kernelpath.inputs import ColumnTable
 from kernelpath.kernels import FeatureKernel
 from kernelpath.predictors.base import (
     Fitted,
@@ -132,11 +131,7 @@ def _bank(part: TrainingPart, columns: NDArray[np.intp]) -> KernelBank:
     if gamma is not None and np.ndim(gamma) == 1:
         options["gamma"] = np.asarray(gamma)[columns]
     return KernelBank.fit(
-        ColumnTable(
-            take_columns(table.values, columns),
-            None if table.names is None else table.names[columns],
-            table.categorical[columns],
-        ),
+        table.take(columns, take_columns(table.values, columns)),
         part.y,
         sample_weight=part.sample_weight,
         task=part.task.kind,

@@ -6,20 +6,21 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numba import njit
 from numpy.typing import NDArray
+
+from kernelpath.compiled import compiled
 
 MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 SHIFT = np.uint64(29)
 
 
-@njit(cache=True, nogil=True, inline="always")
+@compiled(inline="always")
 def _stirred(state, bits):
     state = (state ^ bits) * MULTIPLIER
     return state ^ (state >> SHIFT)
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _hash_rows(rows, states):
     """Stir some rows into the state of each column."""
     for i in range(rows.shape[0]):
@@ -28,7 +29,7 @@ def _hash_rows(rows, states):
             states[j] = _stirred(states[j], np.float64(rows[i, j] + 0.0).view(np.uint64))
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _hash_entries(indptr, indices, data, states):
     """Stir row and value of the non-zeros of each column into its state."""
     for j in range(indptr.shape[0] - 1):

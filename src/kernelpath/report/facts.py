@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from kernelpath.inputs import ColumnTable
 from kernelpath.report.duplicates import n_duplicates
+from kernelpath.units import in_units, size_exponent
 
 RARE_CLASS = 0.1
 """A class with a smaller share of the rows makes accuracy say little."""
@@ -35,9 +36,10 @@ def describe_data(table: ColumnTable, y: NDArray, task: str) -> dict[str, Any]:
 def _describe_target(y: NDArray, task: str) -> dict[str, Any]:
     if task == "regression":
         values = np.asarray(y, dtype=np.float64)
+        unit = int(size_exponent(np.abs(values).max()))
         return {
             "mean": float(values.mean()),
-            "std": float(values.std()),
+            "std": float(in_units(in_units(values, unit).std(), -unit)),
             "min": float(values.min()),
             "max": float(values.max()),
         }

@@ -237,7 +237,8 @@ class _Maker:
         given: Any = None,
     ) -> None:
         """Facts about the table, and views of the heaviest features by the kernel ``given``."""
-        self._out["data"] = describe_data(table, y, task)
+        self._out["data"] = describe_data(table.in_own_units(), y, task)
+        table = table.within_reach()
         self._out["notices"] = notices(self._out["data"])
         order = self._heaviest()
         if not order:

@@ -17,6 +17,7 @@ from kernelpath.combine.bank import KernelBank
 from kernelpath.combine.columns import take_columns
 from kernelpath.inputs import ColumnTable
 from kernelpath.kernels import kernel_values
+from kernelpath.units import in_units, size_exponent
 
 MOST_ROWS, MOST_POINTS = 2000, 250
 """Rows from which a curve is fitted, and those that are drawn."""
@@ -42,6 +43,8 @@ def feature_views(
     rows = _sample(table.shape[0], MOST_ROWS, seed)
     outcome = _Outcome.of(y, task)
     target = outcome.columns(y[rows])
+    unit = int(size_exponent(np.abs(target).max()))
+    target = in_units(target, unit)
     shown = _sample(len(rows), MOST_POINTS, seed + 1)
     views = []
     for column in columns:
@@ -51,7 +54,20 @@ def feature_views(
             views.append(_categorical(int(column), values, target, outcome, labels))
         else:
             views.append(_numeric(int(column), values, target, outcome, shown, kernel))
+        exponent = 0 if table.exponents is None else int(table.exponents[column])
+        _to_own_units(views[-1], exponent, unit)
     return views
+
+
+def _to_own_units(view: dict[str, Any], exponent: int, unit: int) -> None:
+    """Give huge and tiny numbers of a view back in the units of the user."""
+    if view["kind"] == "numeric" and exponent:
+        view["grid"] = in_units(view["grid"], -exponent).tolist()
+        view["points"]["x"] = in_units(view["points"]["x"], -exponent).tolist()
+    if unit:
+        for holder, key in ((view, "curves"), (view, "means"), (view.get("points", {}), "y")):
+            if key in holder:
+                holder[key] = in_units(holder[key], -unit).tolist()
 
 
 class _Outcome:
@@ -218,11 +234,7 @@ def redundancy(
     some = np.asarray(columns[:MOST_COMPARED], dtype=np.intp)
     rows = _sample(table.shape[0], REDUNDANCY_ROWS, seed)
     values = table.values.tocsr()[rows] if sp.issparse(table.values) else table.values[rows]
-    part = ColumnTable(
-        take_columns(values, some),
-        None if table.names is None else table.names[some],
-        table.categorical[some],
-    )
+    part = table.take(some, take_columns(values, some))
     options = {name: value for name, value in dict(kernel or {}).items() if name != "gamma"}
     bank = KernelBank.fit(part, **(options or {"kernel": "auto"}))
     flat = np.stack([c.train.ravel() for c in bank.combine(np.eye(len(some)), precision="single")])

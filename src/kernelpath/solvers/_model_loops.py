@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from kernelpath.compiled import compiled
 
 MOST_CUTS = 200
 SPECTRAL = 10  # spectral steps, which find the weights that are at a bound, in a row
@@ -12,7 +13,7 @@ FACE_TOL = 1e-12  # squared residual of these, relative
 MOST_HALVINGS = 6
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _fill(x, cap, total, out):
     """Nearest point between 0 and a cap, of a given sum unless that is negative.
 
@@ -46,7 +47,7 @@ def _fill(x, cap, total, out):
         out[t] = min(max(x[t] - shift, 0.0), cap)
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _image(H, Z, curve, move, image):
     """``(Z' Z + curve) move``, by the columns of ``H = Z' Z`` where there is one."""
     if H.shape[0] > 0:
@@ -62,7 +63,7 @@ def _image(H, Z, curve, move, image):
         image[t] += curve[t] * move[t]
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _face(H, Z, curve, g, point, cap, total, direction):
     """Towards the minimum over the weights between their bounds, by conjugate gradients.
 
@@ -108,7 +109,7 @@ def _face(H, Z, curve, g, point, cap, total, direction):
     return min(CONJUGATE, count)
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _advance(H, Z, curve, g, point, cap, total, direction, work):
     """Go along a direction, projected, by the longest step that is worth it; counts products."""
     trial, move, image = work
@@ -133,7 +134,7 @@ def _advance(H, Z, curve, g, point, cap, total, direction, work):
     return used
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def minimize_model(H, Z, curve, g, point, step, cap, total, max_steps, tol):
     """Minimise over weights between 0 and a cap, of a given sum unless that is negative.
 

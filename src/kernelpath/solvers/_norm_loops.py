@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from kernelpath.compiled import compiled
 
 MOST_CUTS = 200
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def level_weights(size, shift, total, out):
     """Fill ``out`` with ``clip(a * size - shift, 0, 1)`` of the sum ``total``.
 

@@ -15,9 +15,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from kernelpath.compiled import compiled
 from kernelpath.regularizers import Divergence
 
 LOWEST = -745.0  # exp of anything smaller is 0
@@ -85,7 +85,7 @@ def solve_weights(
     return np.where(rootless, 0.0, np.exp(t))
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _euclidean_root(log_score, score, t, p, linear, power):
     """Root of ``linear e^t + power e^((p-1) t) = score`` by Newton steps on its logarithm.
 
@@ -115,7 +115,7 @@ def _euclidean_root(log_score, score, t, p, linear, power):
     return t, eta, tilt
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def euclidean_weights(
     scores, log_scores, threshold, p, bregman_strength, norm_strength, indices, data
 ):

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
+
+from kernelpath.compiled import compiled
 
 MOST = 40.0
 INV_LOG2 = 1.4426950408889634
@@ -14,7 +15,7 @@ POWERS = 2.0 ** np.arange(-60, 61)
 BLOCK = 32  # rows and columns that are mirrored together
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def gaussian_less_one(products, own):
     """Turn ``x' D z`` into ``exp(2 x' D z - x' D x - z' D z) - 1``, symmetric, in place."""
     n = products.shape[0]
@@ -26,7 +27,7 @@ def gaussian_less_one(products, own):
     _mirror(products)
 
 
-@njit(cache=True, nogil=True, fastmath={"nnan", "ninf", "nsz", "contract"})
+@compiled(fastmath={"nnan", "ninf", "nsz", "contract"})
 def _expm1(x):
     """``exp(x) - 1`` in place, by ``x = k log 2 + r`` and a series in ``r``.
 
@@ -62,7 +63,7 @@ def _expm1(x):
         x[i] = power * (series * r) + (power - 1.0)
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def distances_times(products, own, values):
     """Turn ``x' D z`` into ``-(values + 1)`` times squared distances, symmetric, in place."""
     n = products.shape[0]
@@ -74,7 +75,7 @@ def distances_times(products, own, values):
     _mirror(products)
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _mirror(matrix):
     n = matrix.shape[0]
     for first in range(0, n, BLOCK):
@@ -84,7 +85,7 @@ def _mirror(matrix):
                     matrix[j, i] = matrix[i, j]
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def centred_lower(values, means, ridge, out):
     """Fill the lower triangle of ``out`` with the centred matrix and a ridge on its diagonal."""
     n, mean = values.shape[0], means.mean()
@@ -94,7 +95,7 @@ def centred_lower(values, means, ridge, out):
         out[i, i] += ridge
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def squares_of_columns(lower, out):
     """Sums of squares of the columns of a lower triangular matrix."""
     out[:] = 0.0

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from kernelpath.compiled import compiled
 from kernelpath.kernels.codes import DELTA, LAPLACE, POLYNOMIAL, RBF
 
 BLOCK = 32  # rows and columns that are mirrored together
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _kernel(code, x, z, gamma, degree, coef0):
     gap = x - z
     if code == RBF:
@@ -26,7 +26,7 @@ def _kernel(code, x, z, gamma, degree, coef0):
     return (coef0 + gamma * x * z) ** degree
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def pivoted_factor(x, code, gamma, degree, coef0, tol, factor, pivots):
     """Fill rows of ``factor`` until what is left of the trace is at most ``tol`` of it.
 
@@ -61,7 +61,7 @@ def pivoted_factor(x, code, gamma, degree, coef0, tol, factor, pivots):
     return rank, (left / total if total > 0.0 else 0.0)
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def map_rows(x, points, triangle, code, gamma, degree, coef0, out):
     """Rows of the factor for new values: ``out[s, t]`` by forward substitution.
 
@@ -75,7 +75,7 @@ def map_rows(x, points, triangle, code, gamma, degree, coef0, out):
             out[s, t] = value / triangle[s, s]
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def packed_times(packed, parts, u, out):
     """Add ``K_k u`` of some matrices to the rows of ``out``; each is a lower triangle by rows."""
     n = len(u)
@@ -93,7 +93,7 @@ def packed_times(packed, parts, u, out):
             place += i + 1
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def pack(matrix, triangle):
     """Lower triangle of a matrix, row after row."""
     place = 0
@@ -102,7 +102,7 @@ def pack(matrix, triangle):
         place += i + 1
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def packed_sum(packed, parts, weights, out):
     """Weighted sum of some lower triangles as a whole matrix, which is zero before."""
     n = len(out)
@@ -122,7 +122,7 @@ def packed_sum(packed, parts, weights, out):
                     out[j, i] = out[i, j]
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def size_and_asymmetry(matrix):
     """Largest absolute value, and largest difference from the transpose; NaN where one is."""
     n = len(matrix)

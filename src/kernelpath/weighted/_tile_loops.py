@@ -11,20 +11,21 @@ the loops over a block are plain enough to be vectorised, twice as wide in singl
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from kernelpath.compiled import compiled
 
 BLOCK = 2048  # pairs at a time: what is looked at again and again stays in the first cache
 FAST = {"reassoc", "contract", "nsz"}  # sums in any order; infinities and NaN stay what they are
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@compiled(fastmath=FAST)
 def _row(value, others, square):
     for t in range(others.shape[0]):
         gap = value - others[t]
         square[t] = gap * gap
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _squares(a, b, i, j, triangle, square):
     """Squared gaps of consecutive pairs from ``(i, j)`` on, as many as a block has room for.
 
@@ -44,7 +45,7 @@ def _squares(a, b, i, j, triangle, square):
     return count, i, j
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@compiled(fastmath=FAST)
 def _begin(square, count, gamma, series, d):
     """``1 - exp(-gamma square)`` where that is small."""
     factor = d.dtype.type(gamma)  # single precision must not become double
@@ -54,20 +55,20 @@ def _begin(square, count, gamma, series, d):
         d[t] = x * (series[0] + x * (series[1] + x * (series[2] + x * rest)))
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@compiled(fastmath=FAST)
 def _double(d, count, two):
     for t in range(count):
         d[t] = d[t] * (two - d[t])
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@compiled(fastmath=FAST)
 def _double_twice(d, count, two):
     for t in range(count):
         value = d[t] * (two - d[t])
         d[t] = value * (two - value)
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@compiled(fastmath=FAST)
 def _double_four_times(d, count, two):
     for t in range(count):
         value = d[t] * (two - d[t])
@@ -76,7 +77,7 @@ def _double_four_times(d, count, two):
         d[t] = value * (two - value)
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _climb(square, count, gamma, jump, widest, series, two, d):
     """Bring ``d`` to the next width: by doublings, or from the start where ``jump`` is negative."""
     if jump < 0:
@@ -95,7 +96,7 @@ def _climb(square, count, gamma, jump, widest, series, two, d):
         _double(d, count, two)
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@compiled(fastmath=FAST)
 def _product(pairs, d, zero):
     total = zero
     for t in range(pairs.shape[0]):
@@ -103,7 +104,7 @@ def _product(pairs, d, zero):
     return total
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@compiled(fastmath=FAST)
 def _product_then_double_twice(pairs, d, two, zero):
     """The two together, as most steps need both: each number is loaded once."""
     total = zero
@@ -115,13 +116,13 @@ def _product_then_double_twice(pairs, d, two, zero):
     return total
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@compiled(fastmath=FAST)
 def _add_scaled(d, weight, out):
     for t in range(out.shape[0]):
         out[t] += weight * d[t]
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _take(view, rows, out):
     """Values of some rows; returns the squared range of all of them."""
     low = high = view[rows[0]]
@@ -132,7 +133,7 @@ def _take(view, rows, out):
     return (high - low) * (high - low)
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def pair_sums(views, rows, pairs, gammas, jumps, series, out):
     """``sum_{i<j} pairs_ij d_ij`` of each view and width.
 
@@ -172,7 +173,7 @@ def pair_sums(views, rows, pairs, gammas, jumps, series, out):
             first += count
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def add_distances(A, B, weights, gammas, jumps, series, triangle, out):
     """Add ``sum_k weights_k d_k`` of all views and widths to ``out``, one number for each pair.
 

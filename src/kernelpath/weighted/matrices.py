@@ -11,6 +11,7 @@ from scipy import sparse
 from scipy.linalg.lapack import dpstrf
 
 from kernelpath.errors import DataError
+from kernelpath.inputs import plain_array
 from kernelpath.weighted._factor_loops import size_and_asymmetry
 from kernelpath.weighted.stacks import LOW_RANK, Concatenated, joined
 
@@ -49,6 +50,7 @@ def as_numbers(k: int, gram: Any) -> NDArray[np.float64]:
     """A matrix that was given as an array of double precision, row after row."""
     if sparse.issparse(gram):
         gram = gram.toarray()
+    gram = plain_array(gram, f"Kernel matrix {k}")
     try:
         return np.asarray(gram, dtype=np.float64, order="C")
     except (TypeError, ValueError) as error:
