@@ -100,13 +100,13 @@ def encode_target(
     weights = np.ones(n) if sample_weight is None else check_sample_weight(sample_weight, n)
     if task == "regression":
         return _encode_continuous(y, weights)
-    classes, group = np.unique(y, return_inverse=True)
-    present = np.bincount(group, weights=weights, minlength=len(classes)) > 0
-    if present.sum() < 2:
+    # A class whose rows have no weight is not there; its rows count nowhere, whatever their code.
+    classes = np.unique(y[weights > 0])
+    if len(classes) < 2:
         raise DataError(
-            f"The target has one class only ({classes[present][:1].tolist()}); "
-            "at least two classes are needed."
+            f"The target has one class only ({classes.tolist()}); at least two classes are needed."
         )
+    group = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
     if len(classes) == 2:
         codes = np.array([[-1.0], [1.0]])
     else:
@@ -203,6 +203,7 @@ def _encode_continuous(y: NDArray, weights: NDArray[np.float64]) -> Target:
             "The target holds text, which cannot be a continuous target; "
             "use task='classification' or convert it to numbers."
         ) from None
+    values = np.where(weights > 0, values, values[weights > 0][0])  # the others are not there
     values = values / (np.abs(values).max() or 1.0)  # neither overflow nor underflow below
     values -= values[0]  # a huge common offset must not cost digits
     total = weights.sum()

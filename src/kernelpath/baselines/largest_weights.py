@@ -34,9 +34,9 @@ class SVMLW(BaselineSelector):
 
     Parameters
     ----------
-    n_features_to_select : int, sequence of int, or "all"
+    n_features_to_select : int, sequence of int, or "all", optional
         Budget; or several, or all from 1 on: then ``path_`` holds them all, and the largest one
-        is selected.
+        is selected.  Default: all from 1 to 10, or as many as there are.
     C : float
         Cost of errors.
 
@@ -66,7 +66,7 @@ class SVMLW(BaselineSelector):
 
     METHOD: ClassVar[str] = "svm_lw"
 
-    def __init__(self, n_features_to_select: Any = 10, C: float = 1.0) -> None:
+    def __init__(self, n_features_to_select: Any = None, C: float = 1.0) -> None:
         self.n_features_to_select = n_features_to_select
         self.C = C
 
@@ -85,9 +85,9 @@ class SVRLW(BaselineSelector):
 
     Parameters
     ----------
-    n_features_to_select : int, sequence of int, or "all"
+    n_features_to_select : int, sequence of int, or "all", optional
         Budget; or several, or all from 1 on: then ``path_`` holds them all, and the largest one
-        is selected.
+        is selected.  Default: all from 1 to 10, or as many as there are.
     C : float
         Cost of errors.
     epsilon : float
@@ -121,7 +121,7 @@ class SVRLW(BaselineSelector):
     TASKS: ClassVar[tuple[str, ...]] = (NUMBERS,)
 
     def __init__(
-        self, n_features_to_select: Any = 10, C: float = 1.0, epsilon: float = 0.1
+        self, n_features_to_select: Any = None, C: float = 1.0, epsilon: float = 0.1
     ) -> None:
         self.n_features_to_select = n_features_to_select
         self.C = C
@@ -146,9 +146,9 @@ class LassoLW(BaselineSelector):
 
     Parameters
     ----------
-    n_features_to_select : int, sequence of int, or "all"
+    n_features_to_select : int, sequence of int, or "all", optional
         Budget; or several, or all from 1 on: then ``path_`` holds them all, and the largest one
-        is selected.
+        is selected.  Default: all from 1 to 10, or as many as there are.
     alpha : float, optional
         Strength of the penalty.  None chooses it by cross-validation in five folds, the same ones
         each time; rows in another order fall into other folds.
@@ -183,7 +183,7 @@ class LassoLW(BaselineSelector):
     TASKS: ClassVar[tuple[str, ...]] = (NUMBERS,)
     POSITIVE: ClassVar[tuple[str, ...]] = ()
 
-    def __init__(self, n_features_to_select: Any = 10, alpha: float | None = None) -> None:
+    def __init__(self, n_features_to_select: Any = None, alpha: float | None = None) -> None:
         self.n_features_to_select = n_features_to_select
         self.alpha = alpha
 

@@ -32,6 +32,7 @@ from kernelpath.targets import as_vector, check_sample_weight
 from kernelpath.threads import one_thread_up_to
 from kernelpath.tracers.strengths import feature_weights, path_of, trace
 from kernelpath.weight_norms import L1
+from kernelpath.weighted.rows import DistinctRows, shares_of
 
 METHOD = "gmkl"
 ONE_THREAD_ROWS = 1000
@@ -75,8 +76,10 @@ class GMKLBase(PathSelector):
             array of shape (n_kernels, n_samples, n_samples).
         y : array of shape (n_samples,)
         sample_weight : array of shape (n_samples,), optional
-            Factors of the loss of each row; for hinge and eps-insensitive losses.  Widths, means
-            and scales of the kernels are those of the rows, whatever their weight.
+            A row of weight 2 counts as one that is there twice, and one of weight 0 as one that
+            is not there: in the loss and in widths, means and scales of the kernels.  For hinge
+            and eps-insensitive losses; the others take weights of 0 and 1 only.  A kernel object
+            of your own sees the rows with a weight, once each.
 
         Returns
         -------
@@ -102,13 +105,16 @@ class GMKLBase(PathSelector):
             raise DataError(f"X has {table.shape[0]} rows, but y has {len(y)} values.")
         if sample_weight is not None:
             sample_weight = check_sample_weight(sample_weight, len(y))
-        targets = self._targets(y, sample_weight)
         loss = self._checked_loss()
-        duals = tuple(loss.dual(target, sample_weight) for target in targets)
+        merge = getattr(loss, "takes_weights", False)
+        self._rows: DistinctRows = self._reader.rows(table, y, sample_weight, merge)
+        targets = self._targets(y[self._rows.first], self._rows.weight)
+        duals = tuple(loss.dual(target, self._rows.weight) for target in targets)
         feasible = NonNegative() if self.feasible is None else self.feasible
         with one_thread_up_to(ONE_THREAD_ROWS, len(y)):
             begin("kernels")
-            self._bound: BoundKernel = self._reader.bind(self, table).without_constant()
+            self._bound: BoundKernel = self._reader.bind(self, table, self._rows)
+            self._bound = self._bound.without_constant()
             report_constant(table, self._bound.constant, stacklevel=4, what=self._reader.unit)
             if self.nystrom is not None:
                 self.trace_left_out_ = self._bound.kernel.left_out  # type: ignore[attr-defined]
@@ -117,7 +123,7 @@ class GMKLBase(PathSelector):
     def _learn(self, problem: Problem, table: ColumnTable, y: NDArray) -> None:
         if not (isinstance(self.weights, str) and self.weights == "learn"):
             begin("weights by a rule")
-            weights = weights_by_rule(problem, self.weights)
+            weights = weights_by_rule(problem, self.weights, shares_of(self._rows.weight))
             self._keep(machine_at(problem, weights, self.tol))
         elif self.strengths is None and self.exponents is None:
             begin("weights")
@@ -219,7 +225,7 @@ class GMKLBase(PathSelector):
             solution.weights, self._bound.features, self.n_features_in_
         )
         self.support_ = self.feature_importances_ > 0
-        self.dual_coef_ = solution.at.U.T
+        self.dual_coef_ = self._rows.spread(solution.at.U.T)
         self.intercept_ = np.array([one.bias for one in solution.at.solutions])
         self.objective_, self.gap_ = solution.objective, solution.gap
         self.residual_ = solution.residual
@@ -288,7 +294,8 @@ class GMKLBase(PathSelector):
         """Decision values of new rows, one column per output."""
         check_is_fitted(self, "weights_")
         new = self._reader.read_new(self, X)
-        return self._bound.values(self.weights_, new, self.dual_coef_.T) + self.intercept_
+        own = self._rows.gather(self.dual_coef_)
+        return self._bound.values(self.weights_, new, own.T) + self.intercept_
 
     def transform(self, X: Any) -> Any:
         """Keep the selected features; of given kernel matrices, the selected ones as a list."""

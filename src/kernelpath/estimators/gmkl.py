@@ -13,6 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from kernelpath.estimators._gmkl import GMKLBase
 from kernelpath.fits.losses import EpsilonInsensitive, Hinge, Loss
 from kernelpath.targets import encode_target
+from kernelpath.weighted.rows import mean_of, shares_of, spread_of
 
 
 class GMKLClassifier(ClassifierMixin, GMKLBase):
@@ -253,7 +254,9 @@ smallest_ratio, n_features_to_select, n_init, standardize, weights, nystrom, ran
             y, task="regression", sample_weight=sample_weight
         )  # refuses what is no number
         y = y.astype(np.float64)
-        self._mean, self._scale = float(y.mean()), float(y.std()) or 1.0
+        shares = shares_of(sample_weight)
+        self._mean = float(mean_of(y, shares)[0])
+        self._scale = float(spread_of(y[:, None], shares)[0]) or 1.0
         return [(y - self._mean) / self._scale]
 
     def _default_loss(self) -> Loss:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from kernelpath.weighted._factor_loops import map_rows, pivoted_factor
+from kernelpath.weighted.rows import Shares, mean_of
 
 FEW_VALUES = 3  # rank: centring may take away one of so few
 NOTHING = 1e-12  # of the trace
@@ -59,7 +60,7 @@ class Factor:
 
 
 def make_factor(
-    part: Any, own: NDArray[np.float64], most: int, tol: float
+    part: Any, own: NDArray[np.float64], most: int, tol: float, shares: Shares = None
 ) -> tuple[NDArray[np.float64], Factor | None, float]:
     """Centred factor of a kernel on rows of its columns, what maps rows to it, and what is left.
 
@@ -71,6 +72,8 @@ def make_factor(
         Largest number of landmarks.
     tol : float
         Share of the trace that may be left.
+    shares : ndarray of shape (n_rows,), optional
+        Weights of the rows in means and traces.
 
     Returns
     -------
@@ -87,12 +90,15 @@ def make_factor(
     else:
         rank, left = _pivoted(part, own, tol, rows, pivots)
     rows, pivots = rows[:rank], pivots[:rank]
-    mean = rows.mean(axis=1)
+    mean = mean_of(rows.T, shares)
     centred = rows - mean[:, None]
-    trace = float(np.square(centred).sum())
-    if trace <= NOTHING * float(np.square(rows).sum()):
+    size, whole = (float(mean_of(np.square(one).sum(axis=0), shares)[0]) for one in (centred, rows))
+    if shares is not None and left > tol:
+        diagonal = float(mean_of(_diagonal(part, own), shares)[0])
+        left = max(diagonal - whole, 0.0) / diagonal
+    if size <= NOTHING * whole:
         return np.zeros((0, n)), None, left
-    turn = _turn(centred, np.sqrt(n / trace))
+    turn = _turn(centred, np.sqrt(1.0 / size))
     triangle = np.ascontiguousarray(rows[:, pivots].T)
     return _turned(centred, turn), Factor(own[pivots], triangle, mean, turn), left
 
@@ -110,6 +116,10 @@ def _turned(centred: NDArray[np.float64], turn: NDArray[np.float64] | float) -> 
     return turn @ centred if isinstance(turn, np.ndarray) else centred * turn
 
 
+def _diagonal(part: Any, own: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.array([part.gram(x[None], x[None])[0, 0] for x in own])
+
+
 def _pivoted(
     part: Any,
     own: NDArray[np.float64],
@@ -118,7 +128,7 @@ def _pivoted(
     pivots: NDArray[np.intp],
 ) -> tuple[int, float]:
     """`pivoted_factor` for kernels of several columns, a row of the kernel at a time."""
-    rest = np.array([part.gram(x[None], x[None])[0, 0] for x in own])
+    rest = _diagonal(part, own)
     total = float(rest.sum())
     rank = 0
     while rest.sum() > tol * total and rank < len(rows):
