@@ -18,6 +18,7 @@ MAX_INTEGER_CLASSES = 30
 """A numeric target of whole numbers with more distinct values than this is continuous."""
 
 LARGEST_WEIGHT = 1e120
+BYTES = "The labels in y are bytes; make them text, as with np.char.decode(y.astype('S'))."
 TASKS = ("auto", "classification", "regression")
 
 
@@ -151,9 +152,11 @@ def as_vector(y: ArrayLike) -> NDArray:
         raise DataError("y is empty.")
     if y.dtype.kind == "O":
         y = _from_objects(y)
+    if y.dtype.kind == "S":
+        raise DataError(BYTES)
     if y.dtype.kind == "c":
         raise DataError("Complex data not supported: y holds complex numbers.")
-    if y.dtype.kind not in "biufUSO":
+    if y.dtype.kind not in "biufUO":
         raise DataError(f"y has the type {y.dtype}; give numbers or labels.")
     if y.dtype.kind == "f" and not np.all(np.isfinite(y)):
         count = int(np.sum(~np.isfinite(y)))
@@ -170,6 +173,8 @@ def _from_objects(y: NDArray) -> NDArray:
             "remove those rows."
         )
     kinds = set(map(type, y.tolist()))
+    if any(issubclass(kind, bytes) for kind in kinds):
+        raise DataError(BYTES)
     numeric = {kind for kind in kinds if issubclass(kind, Number | np.number)}
     if kinds <= {bool, np.bool_}:
         return y.astype(bool)

@@ -16,9 +16,10 @@ from kernelpath.errors import DataError, not_one_of
 from kernelpath.estimators import _gmkl_regularizers as regularizing
 from kernelpath.estimators._base import PathSelector, report_constant
 from kernelpath.estimators._gmkl_kernels import BoundKernel
-from kernelpath.estimators._gmkl_parts import check_parts, refuse_without_effect
+from kernelpath.estimators._gmkl_parts import IDLE, check_parts
 from kernelpath.estimators._gmkl_presets import PRESETS
 from kernelpath.estimators._gmkl_tables import Reader, reader_for
+from kernelpath.estimators._idle import refuse_idle
 from kernelpath.feasible_sets import NonNegative
 from kernelpath.fits.losses import LOSSES, Loss
 from kernelpath.inputs import ColumnTable
@@ -277,7 +278,10 @@ class GMKLBase(PathSelector):
             raise ValueError("a path goes over strengths or over exponents; leave out one")
         regularizing.check_points("strengths", self.strengths)
         regularizing.check_points("exponents", self.exponents)
-        refuse_without_effect(self)
+        refuse_idle(self, IDLE)
+        counted = self.strengths is not None and np.ndim(self.strengths) == 0
+        if counted and self.smallest_ratio is not None and self.smallest_ratio >= 1:
+            raise ValueError(f"smallest_ratio must be smaller than 1, got {self.smallest_ratio!r}")
 
     def _checked_loss(self) -> Loss:
         """The loss that was given, by name with cost `C`, or the default."""

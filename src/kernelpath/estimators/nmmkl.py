@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from kernelpath.errors import DataError, not_one_of
 from kernelpath.estimators._base import PathSelector, report_constant
 from kernelpath.estimators._gmkl_kernels import bind_kernel
+from kernelpath.estimators._idle import Idle, refuse_idle
 from kernelpath.estimators._nmmkl_units import budgets_of, budgets_up_to, fixed_columns, twins, unit_of_columns
 from kernelpath.estimators._path_cv_setup import check_finite
 from kernelpath.fits.losses import DualProblem, EpsilonInsensitive, HuberHinge
@@ -36,6 +37,12 @@ ALL = "all"
 LARGEST, LEAST_TOL = 1e12, 1e-10
 SOLVERS = ("auto", "newton", "spg", "pgd", "working_set", "primal", "clarabel")
 MOST_BOUND_ROWS = 2000  # more rows: the bound of Theorem 4 would take longer than the path
+
+
+IDLE = (
+    Idle("epsilon", lambda own: own._task == "classification",
+         "on classes: it is that of the loss for numbers"),
+)  # fmt: skip
 
 
 class NMMKLSelector(PathSelector):
@@ -208,6 +215,7 @@ FeatureKernel
         task = infer_task(y, self.task)
         target = encode_target(y, task=task)
         self._task = task
+        refuse_idle(self, IDLE)
         if task == "regression":
             if hasattr(self, "classes_"):
                 del self.classes_
