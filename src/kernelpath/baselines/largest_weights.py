@@ -20,6 +20,8 @@ from kernelpath.baselines._base import (
 from kernelpath.baselines._machines import joined, linear_machine
 from kernelpath.fits.losses import EpsilonInsensitive, Hinge
 
+TIGHT = 1e-8  # of the lasso at the chosen strength
+DIGITS = 9  # of distances that are compared
 FOLDS = 5
 MAX_ITER = 20_000
 
@@ -151,7 +153,7 @@ class LassoLW(BaselineSelector):
         is selected.  Default: all from 1 to 10, or as many as there are.
     alpha : float, optional
         Strength of the penalty.  None chooses it by cross-validation in five folds, the same ones
-        each time; rows in another order fall into other folds.
+        each time, in whatever order rows and columns are.
 
     Attributes
     ----------
@@ -195,16 +197,23 @@ class LassoLW(BaselineSelector):
     def _rank(self, Z: NDArray[np.float64], answer: Answer, budgets: list[int]) -> Ranking:
         y = answer.values
         if self.alpha is None:
-            folds = KFold(min(FOLDS, len(Z)), shuffle=True, random_state=0)
-            model = LassoCV(cv=folds, max_iter=MAX_ITER).fit(Z, y)
-            self.alpha_ = float(model.alpha_)
+            self.alpha_ = float(LassoCV(cv=_folds(Z, y), max_iter=MAX_ITER).fit(Z, y).alpha_)
         else:
-            model = Lasso(self.alpha, max_iter=MAX_ITER).fit(Z, y)
             self.alpha_ = float(self.alpha)
+        model = Lasso(self.alpha_, max_iter=MAX_ITER, tol=TIGHT).fit(Z, y)
         scores = np.abs(model.coef_)
         if np.count_nonzero(scores) >= budgets[-1]:
             return ranked(scores)
         return Ranking(scores, np.lexsort((*entry_keys(Z, y), -scores)))
+
+
+def _folds(
+    Z: NDArray[np.float64], y: NDArray[np.float64]
+) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+    """Shuffled folds that only the content of the rows decides: target, then distance from 0."""
+    order = np.lexsort((np.round(np.square(Z).sum(axis=1), DIGITS), y))
+    folds = KFold(min(FOLDS, len(Z)), shuffle=True, random_state=0)
+    return [(order[train], order[test]) for train, test in folds.split(Z)]
 
 
 def entry_keys(

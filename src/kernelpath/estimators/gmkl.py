@@ -83,8 +83,8 @@ class GMKLClassifier(ClassifierMixin, GMKLBase):
     dual_coef_ : ndarray of shape (n_outputs, n_samples)
     intercept_ : ndarray of shape (n_outputs,)
     objective_, gap_, residual_, n_svm_, n_iter_, status_
-        Objective, certified relative gap (None for products), stationarity residual, support
-        vector machines, iterations, and how the solver ended.
+        Objective, gap (how far it is above its optimum at most, relative; None for products),
+        stationarity residual, support vector machines, iterations, and how the solver ended.
     trace_left_out_ : ndarray of shape (n_kernels,)
         With ``nystrom``: share of the trace of each kernel that the approximation leaves out.
     path_ : FeaturePath

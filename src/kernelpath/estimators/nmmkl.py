@@ -94,7 +94,7 @@ FeatureKernel
     relaxed_weights_ : ndarray of shape (n_features,)
         Weights of the relaxation, between 0 and 1.
     gap_ : float
-        Certified relative gap of the relaxation.
+        How far the objective of the relaxation is above its optimum at most, relative.
     ratio_ : float
         Objective of the choice relative to the dual bound: no other choice of as many features is
         better by a larger factor.
