@@ -190,7 +190,8 @@ class PathPoint(Frozen):
     weights, support : ndarray of shape (n_columns,)
         Weight of every column, and the boolean mask of the selected ones.
     gap : float or None
-        Duality gap, where the problem has one.
+        Upper bound on how far the objective is above its optimum, where one is proved: relative
+        to it, but for lp-KTA in units of `value`.
     note : str
         A plain sentence when the point is not an ordinary one.
     feature_names : array of str or None

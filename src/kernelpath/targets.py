@@ -19,6 +19,7 @@ MAX_INTEGER_CLASSES = 30
 """A numeric target of whole numbers with more distinct values than this is continuous."""
 
 LARGEST_WEIGHT = 1e120
+BYTES = "The labels in y are bytes; make them text, as with np.char.decode(y.astype('S'))."
 TASKS = ("auto", "classification", "regression")
 
 
@@ -101,13 +102,13 @@ def encode_target(
     weights = np.ones(n) if sample_weight is None else check_sample_weight(sample_weight, n)
     if task == "regression":
         return _encode_continuous(y, weights)
-    classes, group = np.unique(y, return_inverse=True)
-    present = np.bincount(group, weights=weights, minlength=len(classes)) > 0
-    if present.sum() < 2:
+    # A class whose rows have no weight is not there; its rows count nowhere, whatever their code.
+    classes = np.unique(y[weights > 0])
+    if len(classes) < 2:
         raise DataError(
-            f"The target has one class only ({classes[present][:1].tolist()}); "
-            "at least two classes are needed."
+            f"The target has one class only ({classes.tolist()}); at least two classes are needed."
         )
+    group = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
     if len(classes) == 2:
         codes = np.array([[-1.0], [1.0]])
     else:
@@ -158,9 +159,11 @@ def as_vector(y: ArrayLike) -> NDArray:
         raise DataError("y is empty.")
     if y.dtype.kind == "O":
         y = _from_objects(y)
+    if y.dtype.kind == "S":
+        raise DataError(BYTES)
     if y.dtype.kind == "c":
         raise DataError("Complex data not supported: y holds complex numbers.")
-    if y.dtype.kind not in "biufUSO":
+    if y.dtype.kind not in "biufUO":
         raise DataError(f"y has the type {y.dtype}; give numbers or labels.")
     if y.dtype.kind == "f" and not np.all(np.isfinite(y)):
         count = int(np.sum(~np.isfinite(y)))
@@ -177,6 +180,8 @@ def _from_objects(y: NDArray) -> NDArray:
             "remove those rows."
         )
     kinds = set(map(type, y.tolist()))
+    if any(issubclass(kind, bytes) for kind in kinds):
+        raise DataError(BYTES)
     numeric = {kind for kind in kinds if issubclass(kind, Number | np.number)}
     if kinds <= {bool, np.bool_}:
         return y.astype(bool)
@@ -200,6 +205,7 @@ def _encode_continuous(y: NDArray, weights: NDArray[np.float64]) -> Target:
             "The target holds text, which cannot be a continuous target; "
             "use task='classification' or convert it to numbers."
         ) from None
+    values = np.where(weights > 0, values, values[weights > 0][0])  # the others are not there
     values = values / (np.abs(values).max() or 1.0)  # neither overflow nor underflow below
     values -= values[0]  # a huge common offset must not cost digits
     total = weights.sum()

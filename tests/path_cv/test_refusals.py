@@ -236,7 +236,10 @@ def test_a_score_that_is_not_a_number():
     _refused("fold 0 at size 1 is nan.*one class only", cv=split, scoring="roc_auc",
              predictor=GaussianNB(), before=False)  # fmt: skip
     _refused("is inf", scoring=lambda e, X, y: np.inf, before=False)
-    with pytest.raises(kp.DataError, match="is nan"):
+
+
+def test_a_measure_of_one_row():
+    with pytest.raises(kp.DataError, match="one test row, but scoring='r2'.* cv=10 or less"):
         path_cv(cv=LeaveOneOut(), scoring="r2", task="regression").fit(*curve(20))
 
 

@@ -22,6 +22,7 @@ from kernelpath.kernels.feature import (
     FeatureKernel,
     resolve_kernel,
 )
+from kernelpath.kernels.widths import refuse_idle_widths
 from kernelpath.progress import begin, progress_bar
 from kernelpath.targets import Target, check_sample_weight, encode_target
 from kernelpath.units import in_units, sizes_of
@@ -140,6 +141,7 @@ def align_table(
 ) -> tuple[AlignmentResult, Target]:
     """Like :func:`alignments`, with error bounds, constant columns and the encoded target."""
     _check_options(bandwidth, method, tol)
+    refuse_idle_widths(bandwidth, gamma)
     kernels = kernel_per_column(kernel, table)
     n_samples, n_features = table.shape
     if n_features == 0:

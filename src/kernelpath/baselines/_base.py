@@ -14,7 +14,7 @@ from scipy import sparse
 
 from kernelpath.errors import DataError, not_one_of
 from kernelpath.estimators._base import PathSelector, report_constant
-from kernelpath.estimators._nmmkl_units import budgets_of
+from kernelpath.estimators._nmmkl_units import budgets_of, budgets_up_to
 from kernelpath.estimators._path_cv_setup import check_finite
 from kernelpath.inputs import ColumnTable
 from kernelpath.path import EventTable, FeaturePath
@@ -168,8 +168,9 @@ class BaselineSelector(PathSelector):
     def _budgets(self, n_usable: int) -> list[int]:
         """Budgets in increasing order; what exceeds the usable columns is cut, with a warning."""
         given = self.n_features_to_select
-        if isinstance(given, str):
-            return list(range(1, n_usable + 1))
+        unnamed = budgets_up_to(given, n_usable)
+        if unnamed is not None:
+            return unnamed
         asked = np.unique(budgets_of(given))
         if asked[0] < 1:
             raise DataError(f"n_features_to_select must be at least 1, got {asked[0]}.")
@@ -190,7 +191,7 @@ class BaselineSelector(PathSelector):
     def _reached(self, budgets: list[int], ranking: Ranking) -> list[int]:
         """The budgets that the ranking can fill; where it came to an end is the last one."""
         most = len(ranking.order)
-        if budgets[-1] > most:
+        if budgets[-1] > most and self.n_features_to_select is not None:
             warnings.warn(
                 f"{type(self).__name__} ended with {most} feature{'s' * (most != 1)}, fewer than "
                 f"the {budgets[-1]} asked for: {ranking.why}. The path ends there.",
@@ -236,7 +237,8 @@ class BaselineSelector(PathSelector):
             if budgets != ALL:
                 raise not_one_of("n_features_to_select", budgets, [ALL], "a number or numbers")
             return
-        budgets_of(budgets)
+        if budgets is not None:
+            budgets_of(budgets)
 
 
 def check_number(name: str, value: Any, *, positive: bool, whole: bool = False) -> None:

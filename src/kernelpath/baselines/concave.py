@@ -30,9 +30,9 @@ class FSV(BaselineSelector):
 
     Parameters
     ----------
-    n_features_to_select : int, sequence of int, or "all"
+    n_features_to_select : int, sequence of int, or "all", optional
         Budget; or several, or all from 1 on: then ``path_`` holds them all, and the largest one
-        is selected.
+        is selected.  Default: all from 1 to 10, or as many as there are.
     balance : float
         The paper's lambda, between 0 and 1: weight of the count against the errors.
     steepness : float
@@ -74,7 +74,7 @@ class FSV(BaselineSelector):
     POSITIVE: ClassVar[tuple[str, ...]] = ("balance", "steepness")
 
     def __init__(
-        self, n_features_to_select: Any = 10, balance: float = 0.05, steepness: float = 5.0
+        self, n_features_to_select: Any = None, balance: float = 0.05, steepness: float = 5.0
     ) -> None:
         self.n_features_to_select = n_features_to_select
         self.balance = balance

@@ -25,9 +25,9 @@ class Fisher(BaselineSelector):
 
     Parameters
     ----------
-    n_features_to_select : int, sequence of int, or "all"
+    n_features_to_select : int, sequence of int, or "all", optional
         Budget; or several, or all from 1 on: then ``path_`` holds them all, and the largest one
-        is selected.
+        is selected.  Default: all from 1 to 10, or as many as there are.
     task : {"auto", "classification", "regression"}
 
     Attributes
@@ -57,7 +57,7 @@ class Fisher(BaselineSelector):
     TASKS: ClassVar[tuple[str, ...]] = (CLASSES, NUMBERS)
     POSITIVE: ClassVar[tuple[str, ...]] = ()
 
-    def __init__(self, n_features_to_select: Any = 10, *, task: str = "auto") -> None:
+    def __init__(self, n_features_to_select: Any = None, *, task: str = "auto") -> None:
         self.n_features_to_select = n_features_to_select
         self.task = task
 

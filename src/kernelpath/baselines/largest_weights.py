@@ -20,6 +20,8 @@ from kernelpath.baselines._base import (
 from kernelpath.baselines._machines import joined, linear_machine
 from kernelpath.fits.losses import EpsilonInsensitive, Hinge
 
+TIGHT = 1e-8  # of the lasso at the chosen strength
+DIGITS = 9  # of distances that are compared
 FOLDS = 5
 MAX_ITER = 20_000
 
@@ -34,9 +36,9 @@ class SVMLW(BaselineSelector):
 
     Parameters
     ----------
-    n_features_to_select : int, sequence of int, or "all"
+    n_features_to_select : int, sequence of int, or "all", optional
         Budget; or several, or all from 1 on: then ``path_`` holds them all, and the largest one
-        is selected.
+        is selected.  Default: all from 1 to 10, or as many as there are.
     C : float
         Cost of errors.
 
@@ -66,7 +68,7 @@ class SVMLW(BaselineSelector):
 
     METHOD: ClassVar[str] = "svm_lw"
 
-    def __init__(self, n_features_to_select: Any = 10, C: float = 1.0) -> None:
+    def __init__(self, n_features_to_select: Any = None, C: float = 1.0) -> None:
         self.n_features_to_select = n_features_to_select
         self.C = C
 
@@ -85,9 +87,9 @@ class SVRLW(BaselineSelector):
 
     Parameters
     ----------
-    n_features_to_select : int, sequence of int, or "all"
+    n_features_to_select : int, sequence of int, or "all", optional
         Budget; or several, or all from 1 on: then ``path_`` holds them all, and the largest one
-        is selected.
+        is selected.  Default: all from 1 to 10, or as many as there are.
     C : float
         Cost of errors.
     epsilon : float
@@ -121,7 +123,7 @@ class SVRLW(BaselineSelector):
     TASKS: ClassVar[tuple[str, ...]] = (NUMBERS,)
 
     def __init__(
-        self, n_features_to_select: Any = 10, C: float = 1.0, epsilon: float = 0.1
+        self, n_features_to_select: Any = None, C: float = 1.0, epsilon: float = 0.1
     ) -> None:
         self.n_features_to_select = n_features_to_select
         self.C = C
@@ -146,12 +148,12 @@ class LassoLW(BaselineSelector):
 
     Parameters
     ----------
-    n_features_to_select : int, sequence of int, or "all"
+    n_features_to_select : int, sequence of int, or "all", optional
         Budget; or several, or all from 1 on: then ``path_`` holds them all, and the largest one
-        is selected.
+        is selected.  Default: all from 1 to 10, or as many as there are.
     alpha : float, optional
         Strength of the penalty.  None chooses it by cross-validation in five folds, the same ones
-        each time; rows in another order fall into other folds.
+        each time, in whatever order rows and columns are.
 
     Attributes
     ----------
@@ -183,7 +185,7 @@ class LassoLW(BaselineSelector):
     TASKS: ClassVar[tuple[str, ...]] = (NUMBERS,)
     POSITIVE: ClassVar[tuple[str, ...]] = ()
 
-    def __init__(self, n_features_to_select: Any = 10, alpha: float | None = None) -> None:
+    def __init__(self, n_features_to_select: Any = None, alpha: float | None = None) -> None:
         self.n_features_to_select = n_features_to_select
         self.alpha = alpha
 
@@ -195,16 +197,23 @@ class LassoLW(BaselineSelector):
     def _rank(self, Z: NDArray[np.float64], answer: Answer, budgets: list[int]) -> Ranking:
         y = answer.values
         if self.alpha is None:
-            folds = KFold(min(FOLDS, len(Z)), shuffle=True, random_state=0)
-            model = LassoCV(cv=folds, max_iter=MAX_ITER).fit(Z, y)
-            self.alpha_ = float(model.alpha_)
+            self.alpha_ = float(LassoCV(cv=_folds(Z, y), max_iter=MAX_ITER).fit(Z, y).alpha_)
         else:
-            model = Lasso(self.alpha, max_iter=MAX_ITER).fit(Z, y)
             self.alpha_ = float(self.alpha)
+        model = Lasso(self.alpha_, max_iter=MAX_ITER, tol=TIGHT).fit(Z, y)
         scores = np.abs(model.coef_)
         if np.count_nonzero(scores) >= budgets[-1]:
             return ranked(scores)
         return Ranking(scores, np.lexsort((*entry_keys(Z, y), -scores)))
+
+
+def _folds(
+    Z: NDArray[np.float64], y: NDArray[np.float64]
+) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+    """Shuffled folds that only the content of the rows decides: target, then distance from 0."""
+    order = np.lexsort((np.round(np.square(Z).sum(axis=1), DIGITS), y))
+    folds = KFold(min(FOLDS, len(Z)), shuffle=True, random_state=0)
+    return [(order[train], order[test]) for train, test in folds.split(Z)]
 
 
 def entry_keys(

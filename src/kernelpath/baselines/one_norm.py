@@ -28,9 +28,9 @@ class L1SVM(BaselineSelector):
 
     Parameters
     ----------
-    n_features_to_select : int, sequence of int, or "all"
+    n_features_to_select : int, sequence of int, or "all", optional
         Budget; or several, or all from 1 on: then ``path_`` holds them all, and the largest one
-        is selected.
+        is selected.  Default: all from 1 to 10, or as many as there are.
     C : float
         Cost of errors.
     loss : {"squared_hinge", "hinge"}
@@ -64,7 +64,7 @@ class L1SVM(BaselineSelector):
     METHOD: ClassVar[str] = "l1_svm"
 
     def __init__(
-        self, n_features_to_select: Any = 10, C: float = 1.0, *, loss: str = "squared_hinge"
+        self, n_features_to_select: Any = None, C: float = 1.0, *, loss: str = "squared_hinge"
     ) -> None:
         self.n_features_to_select = n_features_to_select
         self.C = C

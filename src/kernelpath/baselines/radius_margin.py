@@ -42,9 +42,9 @@ class R2W2(BaselineSelector):
 
     Parameters
     ----------
-    n_features_to_select : int, sequence of int, or "all"
+    n_features_to_select : int, sequence of int, or "all", optional
         Budget; or several, or all from 1 on: then ``path_`` holds them all, and the largest one
-        is selected.
+        is selected.  Default: all from 1 to 10, or as many as there are.
     C : float
         Cost of squared errors.  If the classes overlap and it is large, the radius, which a few
         outer rows hold, can outweigh the margin; tune it, from 0.001 to 1.
@@ -93,7 +93,7 @@ class R2W2(BaselineSelector):
 
     def __init__(
         self,
-        n_features_to_select: Any = 10,
+        n_features_to_select: Any = None,
         C: float = 0.01,
         *,
         tol: float = 1e-6,

@@ -33,9 +33,9 @@ class ForwardStepwise(BaselineSelector):
 
     Parameters
     ----------
-    n_features_to_select : int, sequence of int, or "all"
+    n_features_to_select : int, sequence of int, or "all", optional
         Budget; or several, or all from 1 on: then ``path_`` holds them all, and the largest one
-        is selected.
+        is selected.  Default: all from 1 to 10, or as many as there are.
     significance : float, optional
         Stop when the F-test of the next feature has a larger p-value.  That test does not know that
         the feature is the best of many.
@@ -77,7 +77,7 @@ class ForwardStepwise(BaselineSelector):
     TASKS: ClassVar[tuple[str, ...]] = (CLASSES, NUMBERS)
     POSITIVE: ClassVar[tuple[str, ...]] = ()
 
-    def __init__(self, n_features_to_select: Any = 10, significance: float | None = None) -> None:
+    def __init__(self, n_features_to_select: Any = None, significance: float | None = None) -> None:
         self.n_features_to_select = n_features_to_select
         self.significance = significance
 

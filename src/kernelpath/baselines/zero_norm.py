@@ -32,9 +32,9 @@ class L0Approximation(BaselineSelector):
 
     Parameters
     ----------
-    n_features_to_select : int, sequence of int, or "all"
+    n_features_to_select : int, sequence of int, or "all", optional
         Budget; or several, or all from 1 on: then ``path_`` holds them all, and the largest one
-        is selected.
+        is selected.  Default: all from 1 to 10, or as many as there are.
     C : float
         Cost of errors.
     max_iter : int
@@ -74,7 +74,7 @@ class L0Approximation(BaselineSelector):
     POSITIVE: ClassVar[tuple[str, ...]] = ("C", "max_iter")
 
     def __init__(
-        self, n_features_to_select: Any = 10, C: float = 1.0, *, max_iter: int = 50
+        self, n_features_to_select: Any = None, C: float = 1.0, *, max_iter: int = 50
     ) -> None:
         self.n_features_to_select = n_features_to_select
         self.C = C

@@ -14,6 +14,7 @@ from kernelpath.encoding import TableEncoder
 from kernelpath.errors import DataError
 from kernelpath.inputs import as_column_table, bytes_of
 from kernelpath.kernels import FeatureKernel, check_traced, feature_kernel_settings
+from kernelpath.kernels.widths import refuse_idle_widths
 from kernelpath.path import FeaturePath
 
 
@@ -133,6 +134,9 @@ def _check_names(table: str, names: Any, expected: Any) -> None:
 def _as_traced(path: FeaturePath, given: dict[str, Any]) -> dict[str, Any]:
     """Settings of the kernels: those given, else those that the path was computed with."""
     traced = feature_kernel_settings(path.provenance.get("parameters", {}))
+    for name, other in (("bandwidth", "gamma"), ("gamma", "bandwidth")):
+        if given[name] is not None:  # of the two ways to say the widths, the one of now
+            traced.pop(other, None)
     found = {}
     for name, value in given.items():
         known = traced.get(name) if value is None else value
@@ -140,6 +144,7 @@ def _as_traced(path: FeaturePath, given: dict[str, Any]) -> dict[str, Any]:
             found[name] = known
     if given["kernel"] is None:
         check_traced(found)
+    refuse_idle_widths(given["bandwidth"], given["gamma"])
     return found
 
 

@@ -17,9 +17,10 @@ from kernelpath.estimators import _gmkl_regularizers as regularizing
 from kernelpath.estimators._arrays import one_column
 from kernelpath.estimators._base import PathSelector, report_constant
 from kernelpath.estimators._gmkl_kernels import BoundKernel
-from kernelpath.estimators._gmkl_parts import check_parts, probe_parts, refuse_without_effect
+from kernelpath.estimators._gmkl_parts import IDLE, check_parts, probe_parts
 from kernelpath.estimators._gmkl_presets import PRESETS
 from kernelpath.estimators._gmkl_tables import Reader, reader_for
+from kernelpath.estimators._idle import refuse_idle
 from kernelpath.feasible_sets import NonNegative
 from kernelpath.fits.losses import LOSSES, Loss
 from kernelpath.inputs import ColumnTable, refuse_infinite
@@ -33,6 +34,7 @@ from kernelpath.targets import as_vector, check_sample_weight
 from kernelpath.threads import one_thread_up_to
 from kernelpath.tracers.strengths import feature_weights, path_of, trace
 from kernelpath.weight_norms import L1
+from kernelpath.weighted.rows import DistinctRows, shares_of
 
 METHOD = "gmkl"
 ONE_THREAD_ROWS = 1000
@@ -76,8 +78,10 @@ class GMKLBase(PathSelector):
             array of shape (n_kernels, n_samples, n_samples).
         y : array of shape (n_samples,)
         sample_weight : array of shape (n_samples,), optional
-            Factors of the loss of each row; for hinge and eps-insensitive losses.  Widths, means
-            and scales of the kernels are those of the rows, whatever their weight.
+            A row of weight 2 counts as one that is there twice, and one of weight 0 as one that
+            is not there: in the loss and in widths, means and scales of the kernels.  For hinge
+            and eps-insensitive losses; the others take weights of 0 and 1 only.  A kernel object
+            of your own sees the rows with a weight, once each.
 
         Returns
         -------
@@ -103,13 +107,16 @@ class GMKLBase(PathSelector):
             raise DataError(f"X has {table.shape[0]} rows, but y has {len(y)} values.")
         if sample_weight is not None:
             sample_weight = check_sample_weight(sample_weight, len(y))
-        targets = self._targets(y, sample_weight)
         loss = self._checked_loss()
-        duals = tuple(loss.dual(target, sample_weight) for target in targets)
+        merge = getattr(loss, "takes_weights", False)
+        self._rows: DistinctRows = self._reader.rows(table, y, sample_weight, merge)
+        targets = self._targets(y[self._rows.first], self._rows.weight)
+        duals = tuple(loss.dual(target, self._rows.weight) for target in targets)
         feasible = NonNegative() if self.feasible is None else self.feasible
         with one_thread_up_to(ONE_THREAD_ROWS, len(y)):
             begin("kernels")
-            self._bound: BoundKernel = self._reader.bind(self, table).without_constant()
+            self._bound: BoundKernel = self._reader.bind(self, table, self._rows)
+            self._bound = self._bound.without_constant()
             report_constant(table, self._bound.constant, stacklevel=4, what=self._reader.unit)
             if self.nystrom is not None:
                 self.trace_left_out_ = self._bound.kernel.left_out  # type: ignore[attr-defined]
@@ -119,7 +126,7 @@ class GMKLBase(PathSelector):
         probe_parts(self, problem)
         if not (isinstance(self.weights, str) and self.weights == "learn"):
             begin("weights by a rule")
-            weights = weights_by_rule(problem, self.weights)
+            weights = weights_by_rule(problem, self.weights, shares_of(self._rows.weight))
             self._keep(machine_at(problem, weights, self.tol))
         elif self.strengths is None and self.exponents is None:
             begin("weights")
@@ -221,7 +228,7 @@ class GMKLBase(PathSelector):
             solution.weights, self._bound.features, self.n_features_in_
         )
         self.support_ = self.feature_importances_ > 0
-        self.dual_coef_ = solution.at.U.T
+        self.dual_coef_ = self._rows.spread(solution.at.U.T)
         self.intercept_ = np.array([one.bias for one in solution.at.solutions])
         self.objective_, self.gap_ = solution.objective, solution.gap
         self.residual_ = solution.residual
@@ -273,7 +280,10 @@ class GMKLBase(PathSelector):
             raise ValueError("a path goes over strengths or over exponents; leave out one")
         regularizing.check_points("strengths", self.strengths)
         regularizing.check_points("exponents", self.exponents)
-        refuse_without_effect(self)
+        refuse_idle(self, IDLE)
+        counted = self.strengths is not None and np.ndim(self.strengths) == 0
+        if counted and self.smallest_ratio is not None and self.smallest_ratio >= 1:
+            raise ValueError(f"smallest_ratio must be smaller than 1, got {self.smallest_ratio!r}")
 
     def _checked_loss(self) -> Loss:
         """The loss that was given, by name with cost `C`, or the default."""
@@ -290,8 +300,9 @@ class GMKLBase(PathSelector):
         """Decision values of new rows, one column per output."""
         check_is_fitted(self, "weights_")
         new = self._reader.read_new(self, X)
+        own = self._rows.gather(self.dual_coef_)
         with np.errstate(over="ignore", invalid="ignore"):
-            values = self._bound.values(self.weights_, new, self.dual_coef_.T) + self.intercept_
+            values = self._bound.values(self.weights_, new, own.T) + self.intercept_
         return refuse_infinite(values)
 
     def transform(self, X: Any) -> Any:

@@ -22,6 +22,7 @@ from kernelpath.weighted.base import WeightedKernel
 from kernelpath.weighted.parts import SumOfParts, one_per_column
 from kernelpath.weighted.products import ARDPolynomial, ProductRBF
 from kernelpath.weighted.recipes import BANDWIDTHS, simple_mkl_parts
+from kernelpath.weighted.rows import Shares, mean_of, spread_of
 from kernelpath.weighted.tiles import GaussianViews
 
 KERNELS = ("sum", "product", "polynomial")
@@ -81,10 +82,12 @@ def bind_kernel(
     table: ColumnTable,
     nystrom: int | None = None,
     parameter: str = "base_kernel",
+    shares: Shares = None,
 ) -> BoundKernel:
     """Bind the kernel that the parameters of an estimator describe to its training rows.
 
-    ``parameter`` is the name that the estimator has for the kernel of a feature.
+    ``parameter`` is the name that the estimator has for the kernel of a feature; ``shares`` are
+    the weights of the rows in means, widths and traces.
     """
     n_features = table.shape[1]
     table = table.within_reach()
@@ -92,7 +95,7 @@ def bind_kernel(
     if isinstance(kernel, str) and kernel == "sum":
         if table.exponents is not None:
             _refuse_own_units(base_kernel, table)
-        return BoundKernel(*_sum(base_kernel, table, nystrom, parameter), constant)
+        return BoundKernel(*_sum(base_kernel, table, nystrom, parameter, shares), constant)
     if not isinstance(kernel, str) and not hasattr(kernel, "bind"):
         raise not_one_of("kernel", kernel, NAMES, "an object with a method bind(X)")
     if isinstance(kernel, str) and kernel not in KERNELS:
@@ -106,12 +109,13 @@ def bind_kernel(
     if table.exponents is not None and not standardize:
         raise _out_of_range(table, "standardize=True takes them")
     values = _dense(table.values).astype(np.float64)
-    center = values.mean(axis=0) if standardize else np.zeros(n_features)
-    scale = values.std(axis=0) if standardize else np.ones(n_features)
+    center = mean_of(values, shares) if standardize else np.zeros(n_features)
+    scale = spread_of(values, shares) if standardize else np.ones(n_features)
     scale = np.where(constant | (scale == 0), 1.0, scale)
     X = (values - center) / scale
     if isinstance(kernel, str):
-        made: Any = ProductRBF(X) if kernel == "product" else ARDPolynomial(X)
+        family = ProductRBF if kernel == "product" else ARDPolynomial
+        made: Any = family(X, shares=shares)
     else:
         some = X[np.unique(np.linspace(0, len(X) - 1, TRIAL_ROWS).astype(np.intp))]
         for rows in (some, X):  # tried on a few rows first
@@ -126,16 +130,16 @@ def bind_kernel(
 
 
 def _sum(
-    base_kernel: Any, table: ColumnTable, nystrom: int | None, parameter: str
+    base_kernel: Any, table: ColumnTable, nystrom: int | None, parameter: str, shares: Shares
 ) -> tuple[Any, NDArray[np.intp]]:
     """Sum of kernels of columns and the feature of each: as factors, or too many for that."""
     widths = _widths(base_kernel, table, parameter)
     if nystrom is None and widths and _factor_bytes(table.values, widths) > MOST_FACTOR_BYTES:
         features = np.repeat(np.arange(table.shape[1]), len(widths))
-        return GaussianViews(table.values, widths), features
-    parts = _parts(base_kernel, table)
+        return GaussianViews(table.values, widths, shares=shares), features
+    parts = _parts(base_kernel, table, shares)
     features = np.array([part.columns[0] if len(part.columns) == 1 else -1 for part in parts])
-    return SumOfParts(table.values, parts, nystrom), features
+    return SumOfParts(table.values, parts, nystrom, shares), features
 
 
 def _widths(base_kernel: Any, table: ColumnTable, parameter: str) -> tuple[float, ...] | None:
@@ -170,33 +174,12 @@ def _factor_bytes(values: Any, widths: tuple[float, ...]) -> float:
     return SumOfParts(X, parts).nbytes * (d / len(some))
 
 
-def _parts(base_kernel: Any, table: ColumnTable) -> list:
+def _parts(base_kernel: Any, table: ColumnTable, shares: Shares) -> list:
     if isinstance(base_kernel, str) and base_kernel in RECIPES:
-        return RECIPES[base_kernel](_dense(table.values).astype(np.float64))
+        return RECIPES[base_kernel](_dense(table.values).astype(np.float64), shares=shares)
     auto = isinstance(base_kernel, str) and base_kernel == "auto"
     own = RBF() if auto else resolve_kernel(base_kernel)
-    return one_per_column(_dense_scale(table.values), own, table.categorical)
-
-
-def _dense_scale(values: Any) -> Any:
-    """Something with the standard deviations of the columns."""
-    if not sparse.issparse(values):
-        return np.asarray(values, dtype=np.float64)
-    return _Spread(values)
-
-
-class _Spread:
-    """Standard deviations of a sparse table, which is not made dense for them."""
-
-    def __init__(self, values: Any) -> None:
-        self.shape = values.shape
-        self._values = values
-
-    def std(self, axis: int) -> NDArray[np.float64]:
-        """Standard deviation of every column."""
-        mean = np.asarray(self._values.mean(axis=axis)).ravel()
-        square = np.asarray(self._values.multiply(self._values).mean(axis=axis)).ravel()
-        return np.sqrt(np.maximum(square - np.square(mean), 0.0))
+    return one_per_column(table.values, own, table.categorical, shares)
 
 
 def _constant(values: Any) -> NDArray[np.bool_]:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from kernelpath.estimators._idle import Idle
 from kernelpath.feasible_sets import CappedSimplex, Simplex
 from kernelpath.probes import is_own, probe_dual, probe_feasible, probe_regularizer
 from kernelpath.problem import Problem
@@ -52,41 +53,50 @@ def probe_parts(estimator: Any, problem: Problem) -> None:
                 probe_regularizer(estimator.regularizer.with_strength(strength), n)
 
 
-def refuse_without_effect(estimator: Any) -> None:
-    """Refuse settings that others make pointless: what was asked for would not happen."""
-    kernel = estimator.kernel if isinstance(estimator.kernel, str) else None
-    learned = isinstance(estimator.weights, str) and estimator.weights == "learn"
-    path = estimator.strengths is not None or estimator.exponents is not None
-    counted = estimator.strengths is not None and np.ndim(estimator.strengths) == 0
-    base = estimator.base_kernel
-    changed_base = not (isinstance(base, str) and base == "rbf")
-    rules = [
-        (estimator.nystrom is not None and kernel != "sum",
-         "nystrom approximates the kernels of kernel='sum'; leave it out"),
-        (changed_base and kernel != "sum",
-         "base_kernel is the kernel of a feature in kernel='sum' and has no effect otherwise; "
-         "leave it out"),
-        (not estimator.standardize and kernel == "sum",
-         "standardize=False has no effect with kernel='sum', whose kernels have widths in standard "
-         "deviations and a mean diagonal of 1; leave it out"),
-        (path and not learned, "a path needs weights='learn': weights by a rule are one point"),
-        (estimator.regularizer is not None and not learned,
-         "regularizer has no effect on weights that are set by a rule; leave one of them out"),
-        (estimator.feasible is not None and not learned,
-         "feasible has no effect on weights that are set by a rule; leave one of them out"),
-        (estimator.solver != "auto" and not learned,
-         "solver has no effect on weights that are set by a rule; leave one of them out"),
-        (estimator.strengths is not None and isinstance(estimator.feasible, Simplex | CappedSimplex)
-         and isinstance(estimator.regularizer, L1 | None),
-         "strengths have no effect where the sum of the weights is fixed; leave out feasible, or "
-         "take another regularizer"),
-        (estimator.n_features_to_select is not None and not path,
-         "n_features_to_select has no effect without strengths or exponents; give both"),
-        (estimator.smallest_ratio is not None and not counted,
-         "smallest_ratio has no effect without a number of strengths; give both"),
-        (counted and estimator.smallest_ratio is not None and estimator.smallest_ratio >= 1,
-         f"smallest_ratio must be smaller than 1, got {estimator.smallest_ratio!r}"),
-    ]  # fmt: skip
-    for pointless, message in rules:
-        if pointless:
-            raise ValueError(message)
+def _named(estimator: Any) -> str | None:
+    return estimator.kernel if isinstance(estimator.kernel, str) else None
+
+
+def _by_rule(estimator: Any) -> bool:
+    return not (isinstance(estimator.weights, str) and estimator.weights == "learn")
+
+
+def _path(estimator: Any) -> bool:
+    return estimator.strengths is not None or estimator.exponents is not None
+
+
+def _fixed_sum(estimator: Any) -> bool:
+    simplex = isinstance(estimator.feasible, Simplex | CappedSimplex)
+    return simplex and isinstance(estimator.regularizer, L1 | None)
+
+
+ON_A_RULE = "on weights that are set by a rule"
+IDLE = (
+    Idle("nystrom", lambda own: _named(own) != "sum",
+         "without kernel='sum', whose kernels it approximates"),
+    Idle("base_kernel", lambda own: _named(own) != "sum",
+         "without kernel='sum': it is the kernel of a feature there"),
+    Idle("standardize", lambda own: _named(own) == "sum",
+         "with kernel='sum', whose kernels have widths in standard deviations and a mean diagonal "
+         "of 1"),
+    Idle("strengths", _by_rule, f"{ON_A_RULE}, which are one point; a path needs weights='learn'"),
+    Idle("exponents", _by_rule, f"{ON_A_RULE}, which are one point; a path needs weights='learn'"),
+    Idle("regularizer", _by_rule, ON_A_RULE, "leave one of them out"),
+    Idle("feasible", _by_rule, ON_A_RULE, "leave one of them out"),
+    Idle("solver", _by_rule, ON_A_RULE, "leave one of them out"),
+    Idle("max_iter", _by_rule, ON_A_RULE, "leave one of them out"),
+    Idle("n_init", _by_rule, ON_A_RULE, "leave one of them out"),
+    Idle("n_init", lambda own: _named(own) in ("sum", "precomputed"),
+         "on a sum of kernels, whose problem is convex: one start finds the optimum"),
+    Idle("n_init", _path, "along a path, where each point starts from the last"),
+    Idle("strengths", _fixed_sum, "where the sum of the weights is fixed",
+         "leave out feasible, or take another regularizer"),
+    Idle("n_features_to_select", lambda own: not _path(own), "without strengths or exponents",
+         "give both"),
+    Idle("smallest_ratio", lambda own: own.strengths is None or np.ndim(own.strengths) > 0,
+         "without a number of strengths", "give both"),
+    Idle("C", lambda own: own.loss is not None and not isinstance(own.loss, str),
+         "beside a loss that is an object and has a cost of its own", "give it there"),
+    Idle("epsilon", lambda own: own.loss not in (None, "epsilon_insensitive"),
+         "with another loss than the eps-insensitive one"),
+)  # fmt: skip

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.utils.validation import validate_data
 
 from kernelpath.encoding import TableEncoder
@@ -15,7 +17,9 @@ from kernelpath.estimators._gmkl_kernels import BoundKernel, bind_kernel
 from kernelpath.estimators._path_cv_rows import check_training_rows
 from kernelpath.estimators._path_cv_setup import check_finite
 from kernelpath.inputs import ColumnTable, as_pandas, is_frame
-from kernelpath.weighted.given import GivenKernels
+from kernelpath.weighted.given import GivenKernels, matrices_of, names_of
+from kernelpath.weighted.matrices import check_grams
+from kernelpath.weighted.rows import DistinctRows, as_given, distinct, shares_of
 
 PRECOMPUTED = "precomputed"
 
@@ -34,7 +38,12 @@ class Reader(Protocol):
     def read(self, estimator: Any, X: Any) -> ColumnTable:
         """Check the training data; names and counts are remembered as scikit-learn does."""
 
-    def bind(self, estimator: Any, table: ColumnTable) -> BoundKernel:
+    def rows(
+        self, table: ColumnTable, y: NDArray, weight: NDArray | None, merge: bool
+    ) -> DistinctRows:
+        """The training rows that count; ``merge`` says whether equal ones may become one."""
+
+    def bind(self, estimator: Any, table: ColumnTable, rows: DistinctRows) -> BoundKernel:
         """The weighted kernel of the training rows."""
 
     def read_new(self, estimator: Any, X: Any) -> Any:
@@ -61,11 +70,20 @@ class TableReader:
         check_finite(rows.table)
         return rows.table
 
-    def bind(self, estimator: Any, table: ColumnTable) -> BoundKernel:
+    def rows(
+        self, table: ColumnTable, y: NDArray, weight: NDArray | None, merge: bool
+    ) -> DistinctRows:
+        """Rows in an order of their own, so that the order in which they came changes nothing."""
+        return distinct(table.values, y, weight, merge)
+
+    def bind(self, estimator: Any, table: ColumnTable, rows: DistinctRows) -> BoundKernel:
         """The kernel that the settings describe."""
+        values = table.values.tocsr() if sparse.issparse(table.values) else table.values
+        own = ColumnTable(values[rows.first], table.names, table.categorical)
         return bind_kernel(
-            estimator.kernel, estimator.base_kernel, estimator.standardize, table, estimator.nystrom
-        )
+            estimator.kernel, estimator.base_kernel, estimator.standardize, own, estimator.nystrom,
+            shares=shares_of(rows.weight),
+        )  # fmt: skip
 
     def read_new(self, estimator: Any, X: Any) -> Any:
         """Columns of new rows."""
@@ -88,24 +106,38 @@ class MatrixReader:
 
     unit = "matrix"
     _kernel: GivenKernels
+    _given: Any
 
     def read(self, estimator: Any, X: Any) -> ColumnTable:
-        """Check the matrices; the columns of the table are their row means."""
-        kernel = GivenKernels(X, standardize=bool(estimator.standardize))
-        self._kernel = kernel
-        if kernel.n_rows < 2:
-            raise DataError(f"At least 2 rows are needed, got n_samples = {kernel.n_rows}.")
-        estimator.n_features_in_ = kernel.n_kernels
-        if kernel.names is not None:
-            estimator.feature_names_in_ = kernel.names
+        """Check the matrices; a column of the table sums up one of them."""
+        names, matrices = names_of(X), check_grams(matrices_of(X))
+        n = len(matrices[0])
+        if n < 2:
+            raise DataError(f"At least 2 rows are needed, got n_samples = {n}.")
+        estimator.n_features_in_ = len(matrices)
+        if names is not None:
+            estimator.feature_names_in_ = names
         elif hasattr(estimator, "feature_names_in_"):
             del estimator.feature_names_in_
-        means = kernel.times(np.arange(kernel.n_kernels), np.arange(kernel.n_rows, dtype=float))
-        return ColumnTable(means, kernel.names, np.zeros(kernel.n_kernels, dtype=bool))
+        self._given = X
+        sums = np.column_stack([K @ np.arange(n, dtype=float) for K in matrices])
+        return ColumnTable(sums, names, np.zeros(len(matrices), dtype=bool))
 
-    def bind(self, estimator: Any, table: ColumnTable) -> BoundKernel:
+    def rows(
+        self, table: ColumnTable, y: NDArray, weight: NDArray | None, merge: bool
+    ) -> DistinctRows:
+        """All rows with a weight: which are the same is not known."""
+        return as_given(len(y), weight)
+
+    def bind(self, estimator: Any, table: ColumnTable, rows: DistinctRows) -> BoundKernel:
         """The sum of the matrices."""
-        kernel = self._kernel
+        weight = None
+        if len(rows.first) < len(rows.group) or rows.weight is not None:
+            weight = np.zeros(len(rows.group))
+            weight[rows.first] = 1.0 if rows.weight is None else rows.weight
+        kernel = GivenKernels(self._given, standardize=bool(estimator.standardize), weight=weight)
+        self._kernel = kernel
+        del self._given
         return BoundKernel(kernel, np.arange(kernel.n_kernels), kernel.constant)
 
     def read_new(self, estimator: Any, X: Any) -> Any:

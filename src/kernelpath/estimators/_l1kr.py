@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from kernelpath.errors import DataError, not_one_of
 from kernelpath.estimators._arrays import check_numbers
 from kernelpath.estimators._base import PathSelector
+from kernelpath.estimators._idle import Idle, refuse_idle
 from kernelpath.estimators._l1kr_columns import FARTHEST, Columns, check_size
 from kernelpath.estimators._l1kr_outcome import Outcome
 from kernelpath.estimators._path_cv_setup import check_finite
@@ -44,6 +45,10 @@ KERNELS = ("gaussian", "polynomial")
 AUTO = "auto"
 MOST_RIDGE = 1e12
 BUDGETS = (0.01, 0.03, 0.1, 0.3, 1.0, 4.0)
+IDLE = (
+    Idle("degree", lambda own: own.kernel == "gaussian",
+         "with kernel='gaussian': it is that of the polynomial"),
+)  # fmt: skip
 SEARCHES = ("paths", "other branches")
 
 
@@ -329,6 +334,7 @@ class L1KRBase(PathSelector):
             raise ValueError(
                 "solver='ode' has neither ridge nor max_features; use solver='homotopy' with them"
             )
+        refuse_idle(self, IDLE)
 
 
 def _setting(system: RidgeSystem) -> dict[str, float]:

@@ -12,6 +12,7 @@ from kernelpath.errors import DataError
 from kernelpath.inputs import ColumnTable, is_missing, unmasked
 from kernelpath.weighted.base import SumKernel
 
+DEFAULT_BUDGET = 10  # the largest of those that nobody asked for
 SAME = 1e-10  # relative: quadratic forms as close as that are those of one kernel
 N_PROBES = 3
 
@@ -49,6 +50,21 @@ def budgets_of(given: Any) -> NDArray[np.intp]:
             f"n_features_to_select must be a whole number, several of them, or 'all', got {given!r}"
         )
     return values.astype(np.intp)
+
+
+def budgets_up_to(given: Any, most: int, least: int = 1) -> list[int] | None:
+    """Budgets that are named by no number: "all", or None for those up to 10; else None.
+
+    Examples
+    --------
+    >>> budgets_up_to(None, most=3), budgets_up_to("all", most=12, least=11), budgets_up_to(4, 9)
+    ([1, 2, 3], [11, 12], None)
+    """
+    if given is None:
+        most = min(most, max(DEFAULT_BUDGET, least))
+    elif not isinstance(given, str):
+        return None
+    return list(range(least, most + 1))
 
 
 def fixed_columns(must_include: Any, table: ColumnTable) -> NDArray[np.intp]:

@@ -13,7 +13,13 @@ from sklearn.base import clone
 
 from kernelpath.archive_forms import REAL, Form, Forms
 from kernelpath.errors import DataError
-from kernelpath.estimators._path_cv_prepare import Setup, baseline_studies, make_plan, prepare
+from kernelpath.estimators._path_cv_prepare import (
+    Setup,
+    baseline_studies,
+    make_plan,
+    prepare,
+    warn_of_baselines,
+)
 from kernelpath.evaluation.checkpoint import FoldStore, Tracer, fold_key, work_key
 from kernelpath.evaluation.folds import FoldResult, tune_once
 from kernelpath.evaluation.progress import Meter
@@ -251,7 +257,9 @@ def baseline_scores(model: PathCV, wanted: Any) -> dict[str, PathScores]:
             )
         setup = unchanged(model._setup)
         some = {name: names[name] for name in missing} if isinstance(names, dict) else missing
-        for name, study in baseline_studies(setup.study, some).items():
+        studies = baseline_studies(setup.study, some)
+        warn_of_baselines(studies)
+        for name, study in studies.items():
             folds = _baseline_folds(model, setup, name, study)
             known[name] = collect(study, folds, setup.scoring, model.n_features_in_)
         model.baseline_scores_ = known

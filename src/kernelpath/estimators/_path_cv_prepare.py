@@ -16,6 +16,7 @@ from kernelpath.encoding import TableEncoder
 from kernelpath.errors import DataError, not_one_of
 from kernelpath.estimators import _path_cv_setup as setup_checks
 from kernelpath.estimators._arrays import one_column
+from kernelpath.estimators._idle import refuse_idle
 from kernelpath.estimators._path_cv_routing import route
 from kernelpath.estimators._path_cv_rows import check_training_rows
 from kernelpath.estimators.lp_kta import LpKTASelector
@@ -74,6 +75,7 @@ def prepare(
     selector = LpKTASelector() if model.selector is None else model.selector
     check_rule(model.rule, model.budget, model.tolerance)
     setup_checks.check_switches(model)
+    refuse_idle(model, setup_checks.IDLE)
     check_selector(selector)
     setup_checks.resolve_predictors(model.predictor, model.selector)  # refuses what cannot predict
     if y is None:
@@ -91,6 +93,7 @@ def prepare(
         )
     study = replace(study, sizes=sizes)
     baselines = baseline_studies(study, model.baselines)
+    warn_of_baselines(baselines)
     plan = replace(make_plan(study, splits, 1 + len(baselines)), nested=bool(model.nested))
     meter = Meter(plan.total, model.verbose, callback=begin("cross-validation"))
     meter.say(str(plan))
@@ -136,6 +139,11 @@ def _make_study(
         y = y.astype(np.float64)
     else:
         setup_checks.check_labels(y)
+    if model.probability and kind == "regression":
+        raise ValueError(
+            "probability=True has no effect on a continuous target, which has no classes; leave it "
+            "out"
+        )
     setup_checks.check_class_weight(model.class_weight, classes, own)
     scorer, scoring = setup_checks.resolve_scorer(model.scoring, kind)
     check_response(model.predictor, scorer, model.probability, own)
@@ -144,6 +152,7 @@ def _make_study(
     seed = _seed(model.random_state)
     setup_checks.check_sizes(model.n_features, rows.table.shape[1])
     splits = setup_checks.make_splits(model.cv, y, kind, groups, seed, routed.get("splitter", {}))
+    setup_checks.check_measurable(splits, scoring)
     if model.nested:
         _check_nested(model, y, kind, groups, seed, splits)
     study = Study(
@@ -164,7 +173,14 @@ def _make_study(
         unit=unit_of_scores(y, scorer, own) if kind == "regression" else 0,
     )
     if sample_weight is not None:
-        setup_checks.warn_of_weights(selector, None if own else model.predictor)
+        setup_checks.warn_of_weights("selector", selector)
+        if not own:
+            setup_checks.warn_of_weights("predictor", model.predictor)
+    if n_candidates(study) == 1 and model.inner_cv is not None:
+        raise ValueError(
+            f"inner_cv={model.inner_cv!r} has no effect with a predictor that leaves nothing to "
+            "choose; leave it out"
+        )
     if n_candidates(study) > 1:
         setup_checks.check_inner(study, splits)
     check_scoring_works(study, splits[0])
@@ -243,3 +259,10 @@ def baseline_studies(study: Study, baselines: Any) -> dict[str, Study]:
             check_selector(ranker)
             studies[str(name)] = replace(study, selector=_with_task(ranker, study.task.kind))
     return studies
+
+
+def warn_of_baselines(studies: dict[str, Study]) -> None:
+    """Say which of them will not see the sample weights."""
+    for study in studies.values():
+        if study.sample_weight is not None:
+            setup_checks.warn_of_weights("baseline", study.selector)

@@ -18,6 +18,7 @@ from sklearn.metrics import check_scoring, get_scorer, get_scorer_names
 from sklearn.model_selection import check_cv
 
 from kernelpath.errors import DataError, not_one_of
+from kernelpath.estimators._idle import Idle
 from kernelpath.estimators.saved_settings import NotSaved
 from kernelpath.evaluation.study import Split, Study, make_splitter
 from kernelpath.inputs import ColumnTable
@@ -28,10 +29,23 @@ from kernelpath.rankings import describe, size_grid
 from kernelpath.targets import encode_target, infer_task
 from kernelpath.weighting import weight_argument
 
+ROWS_APART = ("r2", "explained_variance")  # measures of the spread of the target
+
 OWN_PREDICTORS: dict[str, type] = {
     "weighted_kernel": WeightedKernelSVM,
     "joint_rbf": JointRBFSVM,
 }
+
+
+def _foreign(model: Any) -> bool:
+    return not is_own(model.predictor)
+
+
+IDLE = (
+    Idle("tolerance", lambda own: own.rule != "tolerance", "without rule='tolerance'"),
+    Idle("budget", lambda own: callable(own.rule), "on a rule that is a function, which chooses"),
+    Idle("probability", _foreign, "on a predictor of your own: set it there"),
+)  # fmt: skip
 
 
 def resolve_predictors(predictor: Any, selector: Any) -> tuple[Any, ...]:
@@ -80,17 +94,15 @@ def check_switches(model: Any) -> None:
         raise ValueError(f"memory must be None or the path of a folder, got {model.memory!r}")
 
 
-def warn_of_weights(selector: Any, predictor: Any | None) -> None:
+def warn_of_weights(role: str, one: Any) -> None:
     """Say who will not see the sample weights; with metadata routing the user has said it."""
-    if get_config().get("enable_metadata_routing"):
+    if get_config().get("enable_metadata_routing") or weight_argument(one) is not None:
         return
-    for role, one in (("selector", selector), ("predictor", predictor)):
-        if one is not None and weight_argument(one) is None:
-            warnings.warn(
-                f"The {role} {describe(one)} takes no sample_weight and is fitted without it.",
-                UserWarning,
-                stacklevel=5,
-            )
+    warnings.warn(
+        f"The {role} {describe(one)} takes no sample_weight and is fitted without it.",
+        UserWarning,
+        stacklevel=5,
+    )
 
 
 def task_of(y: NDArray, task: str, predictor: Any) -> str:
@@ -185,6 +197,18 @@ def make_splits(
     return splits
 
 
+def check_measurable(splits: list[Split], scoring: str) -> None:
+    """Refuse folds in which the measure is not defined: R2 of a single row."""
+    fewest = min(len(test) for _, test in splits)
+    if scoring in ROWS_APART and fewest < 2:
+        n = sum(len(test) for _, test in splits)
+        way = f"cv={n // 2} or less" if n >= 4 else "more rows"
+        raise DataError(
+            f"A fold has one test row, but scoring={scoring!r} compares rows and needs 2; give "
+            f"{way}, or another scoring, such as 'neg_mean_absolute_error'."
+        )
+
+
 def _row_numbers(rows: Any, n: int) -> NDArray[np.intp]:
     """Row numbers of one side of a split, given as numbers or as a mask."""
     given = np.asarray(rows)
@@ -205,22 +229,42 @@ def check_inner(study: Study, splits: list[Split]) -> None:
         raise ValueError(f"inner_cv must be at least 2 folds or a splitter, got {inner!r}")
     for number, (train, _) in enumerate(splits):
         try:
-            study.inner_splits(train)
+            inner_splits = study.inner_splits(train)
         except ValueError as error:
             raise DataError(
                 f"The training rows of fold {number} cannot be split into inner folds: {error}"
             ) from error
+        fewest = min(len(rows) for rows, _ in inner_splits)
+        if fewest < 2 or not any(_can_train(study, rows) for rows, _ in inner_splits):
+            what = "has one row" if fewest < 2 else "has one value of the target only"
+            raise DataError(
+                f"Fold {number} has {len(train)} training rows, of which a part {what} in the "
+                "inner folds that choose predictor and settings; give more rows, or a predictor "
+                "with nothing to choose, such as WeightedKernelSVM(C=1.0)."
+            )
+
+
+def _can_train(study: Study, rows: NDArray[np.intp]) -> bool:
+    """Whether the target of some rows has two values."""
+    return len(np.unique(study.y[rows])) > 1
 
 
 def _folds_by_number(n_folds: int, y: NDArray, kind: str, groups: Any, seed: int) -> Any:
     if n_folds < 2:
         raise ValueError(f"cv must be at least 2 folds, got {n_folds}")
     if n_folds > len(y):
-        raise DataError(f"cv={n_folds} folds, but there are {len(y)} rows.")
+        raise DataError(
+            f"cv={n_folds} folds, but there are {len(y)} rows; give at most cv={len(y)}, or more "
+            "rows."
+        )
     if groups is not None:
         n_groups = len(set(np.asarray(groups).tolist()))
         if n_groups < n_folds:
-            raise DataError(f"cv={n_folds} folds, but there are only {n_groups} groups.")
+            hint = (
+                f"give cv={n_groups}, or leave groups out" if n_groups > 1 else "leave groups out"
+            )
+            groups_text = "1 group" if n_groups == 1 else f"{n_groups} groups"
+            raise DataError(f"cv={n_folds} folds, but there are only {groups_text}; {hint}.")
     elif kind == "classification":
         counts = Counter(y.tolist())
         label, fewest = min(counts.items(), key=lambda item: item[1])
@@ -241,11 +285,14 @@ def _check_fold(number: int, y: NDArray, train: NDArray, test: NDArray, kind: st
     if len(train) < 2 or len(test) == 0:
         raise DataError(
             f"Fold {number} has {len(train)} training and {len(test)} test rows; "
-            "at least 2 and 1 are needed."
+            "at least 2 and 1 are needed; give more rows, or other folds."
         )
     if kind == "regression":
         if np.ptp(y[train].astype(float)) == 0:
-            raise DataError(f"The target is constant in the training rows of fold {number}.")
+            raise DataError(
+                f"The target is constant in the training rows of fold {number}; give more rows, or "
+                "other folds."
+            )
         return
     missing = sorted(set(y.tolist()) - set(y[train].tolist()), key=str)
     if missing:

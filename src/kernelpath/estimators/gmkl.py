@@ -15,6 +15,7 @@ from kernelpath.fits.losses import EpsilonInsensitive, Hinge, Loss
 from kernelpath.inputs import refuse_infinite
 from kernelpath.targets import encode_target
 from kernelpath.units import in_units, size_exponent
+from kernelpath.weighted.rows import mean_of, shares_of, spread_of
 
 
 class GMKLClassifier(ScoredClassifier, GMKLBase):
@@ -84,8 +85,8 @@ class GMKLClassifier(ScoredClassifier, GMKLBase):
     dual_coef_ : ndarray of shape (n_outputs, n_samples)
     intercept_ : ndarray of shape (n_outputs,)
     objective_, gap_, residual_, n_svm_, n_iter_, status_
-        Objective, certified relative gap (None for products), stationarity residual, support
-        vector machines, iterations, and how the solver ended.
+        Objective, gap (how far it is above its optimum at most, relative; None for products),
+        stationarity residual, support vector machines, iterations, and how the solver ended.
     trace_left_out_ : ndarray of shape (n_kernels,)
         With ``nystrom``: share of the trace of each kernel that the approximation leaves out.
     path_ : FeaturePath
@@ -257,7 +258,9 @@ smallest_ratio, n_features_to_select, n_init, standardize, weights, nystrom, ran
         y = y.astype(np.float64)
         self._unit = size_exponent(np.abs(y).max())
         y = in_units(y, self._unit)
-        self._mean, self._scale = float(y.mean()), float(y.std()) or 1.0
+        shares = shares_of(sample_weight)
+        self._mean = float(mean_of(y, shares)[0])
+        self._scale = float(spread_of(y[:, None], shares)[0]) or 1.0
         return [(y - self._mean) / self._scale]
 
     def _default_loss(self) -> Loss:

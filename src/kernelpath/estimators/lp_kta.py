@@ -17,6 +17,7 @@ from kernelpath.alignment import align_table
 from kernelpath.alignment.api import without_weightless_rows
 from kernelpath.errors import DataError
 from kernelpath.estimators._base import PathSelector, report_constant
+from kernelpath.estimators._idle import Idle, refuse_idle
 from kernelpath.inputs import ColumnTable, unmasked
 from kernelpath.kernels import FeatureKernel
 from kernelpath.path import FeaturePath, PathPoint
@@ -28,6 +29,15 @@ from kernelpath.tracers.p_norm import INVERSE_E, PNormProblem
 N_PERMUTATIONS = 5
 AUTO_NORM = 0.1  # share of the largest alignment
 TOP_WEIGHT = 0.5  # weight of the best feature without the norm term, under "auto"
+
+
+IDLE = (
+    Idle("predictor_order", lambda own: own.solver == "exact",
+         "with solver='exact', which predicts nothing"),
+    Idle("reference", lambda own: own.bregman_strength == 0,
+         "with bregman_strength=0: it is the reference of the divergence"),
+    Idle("divergence", lambda own: own.bregman_strength == 0, "with bregman_strength=0"),
+)  # fmt: skip
 
 
 class LpKTASelector(PathSelector):
@@ -313,6 +323,7 @@ class LpKTASelector(PathSelector):
             )
         if self.predictor_order not in (0, 1, 2):
             raise ValueError(f"predictor_order must be 0, 1 or 2, got {self.predictor_order!r}")
+        refuse_idle(self, IDLE)
 
 
 def _is_number(value: Any) -> bool:

@@ -14,7 +14,14 @@ from sklearn.exceptions import ConvergenceWarning
 from kernelpath.errors import DataError, not_one_of
 from kernelpath.estimators._base import PathSelector, report_constant
 from kernelpath.estimators._gmkl_kernels import bind_kernel
-from kernelpath.estimators._nmmkl_units import budgets_of, fixed_columns, twins, unit_of_columns
+from kernelpath.estimators._idle import Idle, refuse_idle
+from kernelpath.estimators._nmmkl_units import (
+    budgets_of,
+    budgets_up_to,
+    fixed_columns,
+    twins,
+    unit_of_columns,
+)
 from kernelpath.estimators._path_cv_setup import check_finite
 from kernelpath.fits.losses import DualProblem, EpsilonInsensitive, HuberHinge
 from kernelpath.inputs import ColumnTable
@@ -38,6 +45,12 @@ SOLVERS = ("auto", "newton", "spg", "pgd", "working_set", "primal", "clarabel")
 MOST_BOUND_ROWS = 2000  # more rows: the bound of Theorem 4 would take longer than the path
 
 
+IDLE = (
+    Idle("epsilon", lambda own: own._task == "classification",
+         "on classes: it is that of the loss for numbers"),
+)  # fmt: skip
+
+
 class NMMKLSelector(PathSelector):
     r"""The best features for a budget: a choice for each budget of its own [yang2015]_.
 
@@ -50,9 +63,9 @@ class NMMKLSelector(PathSelector):
 
     Parameters
     ----------
-    n_features_to_select : int, sequence of int, or "all"
+    n_features_to_select : int, sequence of int, or "all", optional
         Budget; or several, or all from 1 on: then ``path_`` holds them all, and the largest one
-        is selected.
+        is selected.  Default: all from 1 to 10, or as many as there are.
     C : float
         Cost of errors.
     ridge : float
@@ -87,7 +100,7 @@ FeatureKernel
     relaxed_weights_ : ndarray of shape (n_features,)
         Weights of the relaxation, between 0 and 1.
     gap_ : float
-        Certified relative gap of the relaxation.
+        How far the objective of the relaxation is above its optimum at most, relative.
     ratio_ : float
         Objective of the choice relative to the dual bound: no other choice of as many features is
         better by a larger factor.
@@ -122,7 +135,7 @@ FeatureKernel
 
     def __init__(
         self,
-        n_features_to_select: Any = 10,
+        n_features_to_select: Any = None,
         C: float = 1.0,
         ridge: float = 0.1,
         *,
@@ -208,6 +221,7 @@ FeatureKernel
         task = infer_task(y, self.task)
         target = encode_target(y, task=task)
         self._task = task
+        refuse_idle(self, IDLE)
         if task == "regression":
             if hasattr(self, "classes_"):
                 del self.classes_
@@ -225,8 +239,9 @@ FeatureKernel
     def _budgets(self, n_units: int, n_fixed: int) -> list[int]:
         """Budgets in increasing order; what exceeds the usable features is cut, with a warning."""
         given = self.n_features_to_select
-        if isinstance(given, str):
-            return list(range(max(n_fixed, 1), n_units + 1))
+        unnamed = budgets_up_to(given, n_units, max(n_fixed, 1))
+        if unnamed is not None:
+            return unnamed
         asked = np.unique(budgets_of(given))
         if asked[0] < max(n_fixed, 1):
             raise DataError(
@@ -395,4 +410,5 @@ FeatureKernel
             if budgets != ALL:
                 raise not_one_of("n_features_to_select", budgets, [ALL], "a number or numbers")
             return
-        budgets_of(budgets)
+        if budgets is not None:
+            budgets_of(budgets)

@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Protocol, runtime_checkable
+from typing import ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,7 +67,9 @@ class DualProblem:
         >>> some.low.tolist(), some.high.tolist()
         ([0.0, -4.0], [4.0, 0.0])
         """
-        each = len(self.linear) / len(rows)
+        room = self.high - self.low
+        finite = bool(np.isfinite(room).all())  # then rows may have weights
+        each = float(room.sum() / room[rows].sum() if finite else len(self.linear) / len(rows))
         return replace(
             self,
             linear=self.linear[rows],
@@ -133,6 +135,7 @@ class Hinge:
     """``C max(0, 1 - y s)`` for labels -1 and +1."""
 
     C: float = 1.0
+    takes_weights: ClassVar[bool] = True
 
     def dual(self, y: NDArray[np.float64], weight: NDArray | None = None) -> DualProblem:
         """``u = y alpha`` with ``0 <= alpha <= C``."""
@@ -166,6 +169,8 @@ class HuberHinge:
 
     def dual(self, y: NDArray[np.float64], weight: NDArray | None = None) -> DualProblem:
         """``u = y alpha`` with ``0 <= alpha <= C`` and ``ridge`` on the diagonal."""
+        if self.ridge > 0.0:
+            _refuse_weight(weight, self)
         box = Hinge(self.C).dual(y, weight)
         return DualProblem(y, box.low, box.high, ridge=self.ridge)
 
@@ -178,8 +183,15 @@ class EpsilonInsensitive:
     epsilon: float = 0.1
     ridge: float = 0.0
 
+    @property
+    def takes_weights(self) -> bool:
+        """Whether rows may have weights: squares would need a diagonal of their own."""
+        return self.ridge == 0.0
+
     def dual(self, y: NDArray[np.float64], weight: NDArray | None = None) -> DualProblem:
         """``-C <= u <= C`` with the kink ``epsilon``."""
+        if self.ridge > 0.0:
+            _refuse_weight(weight, self)
         bound = _scaled(self.C, y, weight)
         return DualProblem(y, -bound, bound, kink=self.epsilon, ridge=self.ridge)
 
@@ -200,8 +212,8 @@ class LeastSquares:
 def _refuse_weight(weight: NDArray | None, loss: object) -> None:
     if weight is not None and np.any(np.asarray(weight) != 1.0):
         raise ValueError(
-            f"{type(loss).__name__} takes no sample weights: they would need a diagonal of their "
-            "own; use a hinge or eps-insensitive loss"
+            f"{type(loss).__name__} takes no sample weights other than 0 and 1: they would need a "
+            "diagonal of their own; use a hinge or eps-insensitive loss"
         )
 
 

@@ -12,6 +12,7 @@ from kernelpath.errors import DataError, not_one_of
 from kernelpath.problem import Evaluator, Problem, relative
 from kernelpath.solvers.state import CONVERGED, LIMIT, MissingCapability, Solution
 from kernelpath.weighted.base import SumKernel, images
+from kernelpath.weighted.rows import Shares
 
 TIGHT = 1e-9
 RULES = ("uniform", "centered_kta")
@@ -32,8 +33,10 @@ def machine_at(problem: Problem, weights: NDArray[np.float64], tol: float) -> So
     return Solution(at, at.value, gap, gap, evaluate.n_svm, evaluate.n_steps, 1, status)
 
 
-def weights_by_rule(problem: Problem, rule: str | ArrayLike) -> NDArray[np.float64]:
-    """Weights by name of a rule, or as they are given."""
+def weights_by_rule(
+    problem: Problem, rule: str | ArrayLike, shares: Shares = None
+) -> NDArray[np.float64]:
+    """Weights by name of a rule, or as they are given; ``shares`` are the weights of the rows."""
     n = problem.kernel.n_kernels
     if isinstance(rule, str):
         if rule not in RULES:
@@ -43,7 +46,7 @@ def weights_by_rule(problem: Problem, rule: str | ArrayLike) -> NDArray[np.float
                 f"weights={rule!r} needs a sum of kernels, which this kernel is not; give one "
                 "number for each weight"
             )
-        return np.full(n, 1.0 / n) if rule == "uniform" else centered_kta(problem)
+        return np.full(n, 1.0 / n) if rule == "uniform" else centered_kta(problem, shares)
     try:
         given = np.asarray(rule, dtype=np.float64)
     except (TypeError, ValueError):
@@ -55,19 +58,21 @@ def weights_by_rule(problem: Problem, rule: str | ArrayLike) -> NDArray[np.float
     return given
 
 
-def centered_kta(problem: Problem) -> NDArray[np.float64]:
+def centered_kta(problem: Problem, shares: Shares = None) -> NDArray[np.float64]:
     r"""Weights of the largest centred alignment with the target, Proposition 9 of [cortes2012].
 
     .. math:: v = \arg\min_{v \ge 0} v^\top M v - 2 v^\top a, \qquad
               M_{kl} = \langle K_k, K_l \rangle_F, \quad a_k = \sum_o y_o^\top K_k y_o
 
     for centred kernels and targets.  The direction of :math:`v` is what counts; here the weights
-    sum to 1, so that the combined kernel is of the size of one.
+    sum to 1, so that the combined kernel is of the size of one.  Rows with weights count as often
+    as these say.
     """
     kernel = cast(SumKernel, problem.kernel)
     Y = np.column_stack([dual.linear for dual in problem.duals])
-    Y = Y - Y.mean(axis=0)
-    M, a = frobenius_products(kernel), kernel.quad(Y)
+    each = np.full(len(Y), 1.0 / len(Y)) if shares is None else shares
+    Y = each[:, None] * (Y - each @ Y)
+    M, a = frobenius_products(kernel, each), kernel.quad(Y)
     scale = np.sqrt(np.diag(M))
     usable = np.flatnonzero(scale > 0)
     if len(usable) == 0 or a[usable].max() <= 0:
@@ -82,15 +87,21 @@ def centered_kta(problem: Problem) -> NDArray[np.float64]:
     return v / v.sum()
 
 
-def frobenius_products(kernel: SumKernel) -> NDArray[np.float64]:
-    r""":math:`\langle H K_k H, H K_l H \rangle_F` of all pairs, from products with single rows."""
+def frobenius_products(kernel: SumKernel, shares: NDArray[np.float64]) -> NDArray[np.float64]:
+    r""":math:`\langle H K_k H, H K_l H \rangle_F` of all pairs, from products with single rows.
+
+    Sums over pairs of rows are weighted by both shares, and so are the means of :math:`H`.
+    """
     n, m = kernel.n_rows, kernel.n_kernels
+    root = np.sqrt(shares)
     M = np.zeros((m, m))
     step = max(1, MOST_NUMBERS // max(1, n * m))
     for start in range(0, n, step):
-        single = np.eye(n, min(step, n - start), -start) - 1.0 / n
+        own = slice(start, min(start + step, n))
+        single = np.eye(n, own.stop - start, -start) - shares[:, None]
         moved = images(kernel, np.arange(m), single)
-        moved -= moved.mean(axis=0)
+        moved -= np.tensordot(shares, moved, axes=1)
+        moved *= root[:, None, None] * root[own][None, :, None]
         stacked = moved.reshape(-1, m)
         M += stacked.T @ stacked
     return M

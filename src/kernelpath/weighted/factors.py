@@ -17,6 +17,7 @@ from scipy import linalg
 
 from kernelpath.errors import ExtensionError
 from kernelpath.weighted._factor_loops import map_rows, pivoted_factor
+from kernelpath.weighted.rows import Shares, mean_of
 
 FEW_VALUES = 3  # rank: centring may take away one of so few
 NOTHING = 1e-12  # of the trace
@@ -62,7 +63,7 @@ class Factor:
 
 
 def make_factor(
-    part: Any, own: NDArray[np.float64], most: int, tol: float
+    part: Any, own: NDArray[np.float64], most: int, tol: float, shares: Shares = None
 ) -> tuple[NDArray[np.float64], Factor | None, float]:
     """Centred factor of a kernel on rows of its columns, what maps rows to it, and what is left.
 
@@ -74,6 +75,8 @@ def make_factor(
         Largest number of landmarks.
     tol : float
         Share of the trace that may be left.
+    shares : ndarray of shape (n_rows,), optional
+        Weights of the rows in means and traces.
 
     Returns
     -------
@@ -90,12 +93,15 @@ def make_factor(
     else:
         rank, left = _pivoted(part, own, tol, rows, pivots)
     rows, pivots = rows[:rank], pivots[:rank]
-    mean = rows.mean(axis=1)
+    mean = mean_of(rows.T, shares)
     centred = rows - mean[:, None]
-    trace = float(np.square(centred).sum())
-    if trace <= NOTHING * float(np.square(rows).sum()):
+    size, whole = (float(mean_of(np.square(one).sum(axis=0), shares)[0]) for one in (centred, rows))
+    if shares is not None and left > tol:
+        diagonal = float(mean_of(part.diagonal(own), shares)[0])
+        left = max(diagonal - whole, 0.0) / diagonal
+    if size <= NOTHING * whole:
         return np.zeros((0, n)), None, left
-    turn = _turn(centred, np.sqrt(n / trace))
+    turn = _turn(centred, np.sqrt(1.0 / size))
     triangle = np.ascontiguousarray(rows[:, pivots].T)
     return _turned(centred, turn), Factor(own[pivots], triangle, mean, turn), left
 

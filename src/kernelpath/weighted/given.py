@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from kernelpath.errors import DataError
 from kernelpath.weighted.base import as_columns
 from kernelpath.weighted.matrices import SYMMETRY, as_numbers, check_grams, factored, rounding_of
+from kernelpath.weighted.rows import Shares, mean_of, shares_of
 from kernelpath.weighted.stacks import HeldSum
 
 NOTHING = 1e-12  # trace of a centred matrix, relative to the matrix, that counts as zero
@@ -27,6 +28,9 @@ class GivenKernels(HeldSum):
         Symmetric and positive semidefinite; a mapping gives them names.
     standardize : bool
         Whether matrices are centred and scaled; otherwise they are taken as they are.
+    weight : ndarray of shape (n_rows,), optional
+        Weights of the rows in means and traces; rows of weight 0 are left out, also of matrices
+        for new rows, which have a column for them.
 
     Attributes
     ----------
@@ -43,16 +47,28 @@ class GivenKernels(HeldSum):
     (3.0, [False, True])
     """
 
-    def __init__(self, grams: Sequence[Any] | Mapping[str, Any], standardize: bool = True) -> None:
-        self.names = _names(grams)
-        matrices = check_grams(_matrices(grams))
+    def __init__(
+        self,
+        grams: Sequence[Any] | Mapping[str, Any],
+        standardize: bool = True,
+        weight: NDArray[np.float64] | None = None,
+    ) -> None:
+        self.names = names_of(grams)
+        matrices = check_grams(matrices_of(grams))
+        self._n_given = len(matrices[0])
+        self._kept: NDArray[np.intp] | None = None
+        self._shares: Shares = None
+        if weight is not None:
+            self._kept = np.flatnonzero(weight > 0)
+            self._shares = shares_of(weight[self._kept])
+            matrices = [K[np.ix_(self._kept, self._kept)] for K in matrices]
         self.n_kernels, self.n_rows = len(matrices), len(matrices[0])
         self._means = np.zeros((self.n_kernels, self.n_rows))
         self._scale = np.ones(self.n_kernels)
         self.constant = np.zeros(self.n_kernels, dtype=bool)
         # One at a time: most are kept as factors, and copies of all would double the memory.
         kept = (self._normalised(k, K, standardize) for k, K in enumerate(matrices))
-        rounding = max(rounding_of(one) for one in _matrices(grams))
+        rounding = max(rounding_of(one) for one in matrices_of(grams))
         self._engine = factored(kept, rounding=rounding)
 
     def _normalised(self, k: int, K: NDArray[np.float64], standardize: bool) -> NDArray:
@@ -60,9 +76,10 @@ class GivenKernels(HeldSum):
         size = max(float(K.max(initial=0.0)), -float(K.min(initial=0.0)))
         if standardize:
             K = K.copy()
-            means = K.mean(axis=0)
-            K -= means - 0.5 * means.mean()
-            K -= (means - 0.5 * means.mean())[:, None]
+            means = mean_of(K, self._shares)
+            half = 0.5 * mean_of(means, self._shares)
+            K -= means - half
+            K -= (means - half)[:, None]
             self._means[k] = means
         trace = float(K.trace())
         if trace <= NOTHING * size * len(K):
@@ -73,7 +90,7 @@ class GivenKernels(HeldSum):
             self.constant[k] = True
             return np.zeros_like(K)
         if standardize:
-            self._scale[k] = len(K) / trace
+            self._scale[k] = 1.0 / float(mean_of(K.diagonal(), self._shares)[0])
             K *= self._scale[k]
         return K
 
@@ -91,7 +108,7 @@ class GivenKernels(HeldSum):
 
     def _check_new(self, grams: Any) -> list[NDArray[np.float64]]:
         """Refuse what does not belong to the matrices of training."""
-        names = _names(grams)
+        names = names_of(grams)
         if names is not None and self.names is not None:
             grams = {str(name): gram for name, gram in grams.items()}
             missing = [name for name in self.names if name not in grams]
@@ -103,28 +120,29 @@ class GivenKernels(HeldSum):
             if extra:
                 raise DataError(f"The matrix {extra[0]!r} was not there in fit; leave it out.")
             grams = [grams[name] for name in self.names]
-        matrices = [as_numbers(k, K) for k, K in enumerate(_matrices(grams))]
+        matrices = [as_numbers(k, K) for k, K in enumerate(matrices_of(grams))]
         if len(matrices) != self.n_kernels:
             raise DataError(f"{len(matrices)} matrices were given, but fit had {self.n_kernels}.")
         n_new = len(matrices[0]) if matrices[0].ndim else 0
         for k, K in enumerate(matrices):
-            if K.shape != (n_new, self.n_rows):
+            if K.shape != (n_new, self._n_given):
                 raise DataError(
                     f"Kernel matrix {k} has the shape {K.shape}, but a row for each new row and a "
-                    f"column for each row of fit are needed, ({n_new}, {self.n_rows})."
+                    f"column for each row of fit are needed, ({n_new}, {self._n_given})."
                 )
             if not np.isfinite(K).all():
                 raise DataError(f"Kernel matrix {k} holds NaN or infinite values.")
-        return matrices
+        return matrices if self._kept is None else [K[:, self._kept] for K in matrices]
 
 
-def _names(grams: Any) -> NDArray | None:
+def names_of(grams: Any) -> NDArray | None:
+    """Names of the matrices of a mapping."""
     if not isinstance(grams, Mapping):
         return None
     return np.array([str(name) for name in grams], dtype=object)
 
 
-def _matrices(grams: Any) -> Sequence[Any]:
+def matrices_of(grams: Any) -> Sequence[Any]:
     """The matrices of a mapping, a sequence or a stack; one alone is a list of one."""
     if isinstance(grams, Mapping):
         return list(grams.values())

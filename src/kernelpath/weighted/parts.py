@@ -28,6 +28,7 @@ from kernelpath.kernels import (
 )
 from kernelpath.weighted.base import as_columns
 from kernelpath.weighted.factors import Factor, make_factor
+from kernelpath.weighted.rows import Shares, mean_of, spread_of
 from kernelpath.weighted.stacks import LOW_RANK, MOST_DENSE_ROWS, Concatenated, HeldSum, joined
 
 TRACE_TOL = 1e-12  # share of the trace that a factor leaves out
@@ -93,6 +94,8 @@ class SumOfParts(HeldSum):
         An approximation: kernels that need more landmark rows than this are cut there, by the
         method of Nystrom with rows chosen one after the other, and no matrix is made for any part.
         Default: all digits.
+    shares : ndarray of shape (n_rows,), optional
+        Weights of the rows, which sum to 1, in means and traces.  Default: equal ones.
 
     Attributes
     ----------
@@ -110,7 +113,13 @@ class SumOfParts(HeldSum):
     True
     """
 
-    def __init__(self, X: Any, parts: Sequence[Part], nystrom: int | None = None) -> None:
+    def __init__(
+        self,
+        X: Any,
+        parts: Sequence[Part],
+        nystrom: int | None = None,
+        shares: Shares = None,
+    ) -> None:
         if nystrom is not None and not (isinstance(nystrom, numbers.Integral) and nystrom >= 1):
             raise ValueError(f"nystrom must be None or a number of rows, got {nystrom!r}")
         self.parts, self.nystrom = tuple(parts), nystrom
@@ -118,7 +127,8 @@ class SumOfParts(HeldSum):
             raise DataError("There is no kernel to combine; name at least one.")
         self.n_kernels, self.n_rows = len(self.parts), X.shape[0]
         self._X = X.tocsc() if sparse.issparse(X) else np.asarray(X, dtype=np.float64)
-        self._center = np.asarray(self._X.mean(axis=0)).ravel()
+        self._shares = shares
+        self._center = mean_of(self._X, shares)
         self.constant = np.zeros(self.n_kernels, dtype=bool)
         self.left_out = np.zeros(self.n_kernels)
         self._maps: dict[int, Factor] = {}
@@ -147,7 +157,7 @@ class SumOfParts(HeldSum):
         if self.nystrom is not None:
             most = min(n, int(self.nystrom))
         own = self._columns(self._X, part.columns)
-        rows, factor, left = make_factor(part, own, most, TRACE_TOL)
+        rows, factor, left = make_factor(part, own, most, TRACE_TOL, self._shares)
         if left > TRACE_TOL:
             if self.nystrom is None:
                 return None
@@ -168,15 +178,15 @@ class SumOfParts(HeldSum):
             )
         own = self._columns(self._X, part.columns)
         K = part.gram(own, own)
-        means = K.mean(axis=0)
-        K = K - means - means[:, None] + means.mean()
-        trace = float(K.trace())
-        if trace <= 1e-12 * self.n_rows:
+        means = mean_of(K, self._shares)
+        K = K - means - means[:, None] + mean_of(means, self._shares)
+        size = float(mean_of(K.diagonal(), self._shares)[0])
+        if size <= 1e-12:
             self.constant[k] = True
             self._dense[k] = (means, 0.0)
             return np.zeros_like(K)
-        self._dense[k] = (means, self.n_rows / trace)
-        return K * (self.n_rows / trace)
+        self._dense[k] = (means, 1.0 / size)
+        return K * (1.0 / size)
 
     def cross_times(
         self, weights: NDArray[np.float64], X: Any, U: NDArray[np.float64]
@@ -217,9 +227,11 @@ def _columns_text(part: Part) -> str:
 # -- recipes ---------------------------------------------------------------------------------------
 
 
-def one_per_column(X: NDArray[np.float64], kernel: Any, categorical: Any = None) -> list[Part]:
+def one_per_column(
+    X: Any, kernel: Any, categorical: Any = None, shares: Shares = None
+) -> list[Part]:
     """One kernel for each column, of the width that its standard deviation asks for."""
-    scale = X.std(axis=0)
+    scale = spread_of(X, shares)
     scale[scale == 0] = 1.0
     parts = []
     for j in range(X.shape[1]):

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from kernelpath.grams.cached_rows import CachedRows
 from kernelpath.weighted.base import as_columns
+from kernelpath.weighted.rows import Shares, mean_of
 
 TILE = 256  # rows of kernel values that exist at a time
 MANY_PAIRED = 2000  # rows: beyond, single precision serves derivatives as it serves machines
@@ -29,6 +30,8 @@ class ProductRBF:
     ----------
     X : ndarray of shape (n_rows, n_features)
         Features of comparable scale.
+    shares : ndarray of shape (n_rows,), optional
+        Weights of the rows in the size of a weight that matters.
 
     Attributes
     ----------
@@ -44,12 +47,12 @@ class ProductRBF:
 
     is_sum = False
 
-    def __init__(self, X: NDArray[np.float64]) -> None:
+    def __init__(self, X: NDArray[np.float64], shares: Shares = None) -> None:
         # Only differences count; small numbers keep their digits.
-        self._center = X.mean(axis=0)
+        self._center = mean_of(X, shares)
         self._X = np.ascontiguousarray(X - self._center)
         self.n_rows, self.n_kernels = X.shape
-        self.weight_unit = _unit(self._X)
+        self.weight_unit = _unit(self._X, shares)
 
     @property
     def nbytes(self) -> int:
@@ -110,9 +113,9 @@ class ProductRBF:
         return -2.0 * total
 
 
-def _unit(X: NDArray[np.float64]) -> float:
+def _unit(X: NDArray[np.float64], shares: Shares) -> float:
     """Weight at which the mean feature, of those that differ from zero, has the size 1."""
-    squares = np.square(X).mean(axis=0)
+    squares = mean_of(np.square(X), shares)
     return 1.0 / float(squares[squares > 0].mean()) if squares.any() else 1.0
 
 
@@ -166,18 +169,26 @@ class ARDPolynomial:
         Standardised features.
     degree : int
     coef0 : float
+    shares : ndarray of shape (n_rows,), optional
+        Weights of the rows in the size of a weight that matters.
     """
 
     is_sum = False
 
-    def __init__(self, X: NDArray[np.float64], degree: int = 2, coef0: float = 1.0) -> None:
+    def __init__(
+        self,
+        X: NDArray[np.float64],
+        degree: int = 2,
+        coef0: float = 1.0,
+        shares: Shares = None,
+    ) -> None:
         if degree < 1 or coef0 < 0:
             raise ValueError(
                 f"degree must be at least 1 and coef0 at least 0, got {degree} and {coef0}"
             )
         self._X, self._degree, self._coef0 = np.ascontiguousarray(X), degree, coef0
         self.n_rows, self.n_kernels = X.shape
-        self.weight_unit = _unit(self._X)
+        self.weight_unit = _unit(self._X, shares)
 
     @property
     def nbytes(self) -> int:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from kernelpath.kernels.feature import RBF, Polynomial
 from kernelpath.weighted.parts import Part
+from kernelpath.weighted.rows import Shares, spread_of
 
 BANDWIDTHS = tuple(2.0 ** np.arange(-3.0, 7.0))
 DEGREES = (1, 2, 3)
@@ -17,6 +18,7 @@ DEGREES = (1, 2, 3)
 def simple_mkl_parts(
     X: NDArray[np.float64],
     *,
+    shares: Shares = None,
     bandwidths: Sequence[float] = BANDWIDTHS,
     degrees: Sequence[int] = DEGREES,
     together: bool = True,
@@ -29,6 +31,8 @@ def simple_mkl_parts(
     Parameters
     ----------
     X : ndarray of shape (n_rows, n_columns)
+    shares : ndarray of shape (n_rows,), optional
+        Weights of the rows in the standard deviations.
     bandwidths : sequence of float
         Widths of the Gaussian kernels, in standard deviations of a column; times the root of the
         number of columns for all together.
@@ -42,7 +46,7 @@ def simple_mkl_parts(
     >>> len(simple_mkl_parts(X)), len(simple_mkl_parts(X, together=False))
     (65, 52)
     """
-    scale = X.std(axis=0)
+    scale = spread_of(X, shares)
     scale[scale == 0] = 1.0
     groups: list[tuple[tuple[int, ...], float]]
     groups = [((j,), float(scale[j])) for j in range(X.shape[1])]

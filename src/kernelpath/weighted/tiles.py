@@ -20,6 +20,7 @@ from kernelpath.weighted._tile_loops import add_distances, pair_sums
 from kernelpath.weighted.base import SumBase, as_columns
 from kernelpath.weighted.parts import Part, SumOfParts
 from kernelpath.weighted.recipes import BANDWIDTHS
+from kernelpath.weighted.rows import Shares, mean_of, spread_of
 
 SERIES = [1.0, -1 / 2, 1 / 6, -1 / 24, 1 / 120, -1 / 720]  # of (1 - exp(-x)) / x
 SMALL = {"f": 0.25, "d": 2.0**-7}  # arguments for which that is exact in each precision
@@ -51,6 +52,8 @@ class GaussianViews(SumBase):
         Views are the columns of ``X @ projection``; without it, those of ``X``.
     dtype : {numpy.float32, numpy.float64}
         Precision of the views and of a pass over all kernels.
+    shares : ndarray of shape (n_rows,), optional
+        Weights of the rows in standard deviations and traces.
 
     Attributes
     ----------
@@ -83,6 +86,7 @@ class GaussianViews(SumBase):
         *,
         projection: Any = None,
         dtype: Any = np.float32,
+        shares: Shares = None,
     ) -> None:
         self.widths = np.asarray(widths, dtype=np.float64)
         if self.widths.ndim != 1 or not (np.isfinite(self.widths) & (self.widths > 0)).all():
@@ -94,6 +98,7 @@ class GaussianViews(SumBase):
         self.n_rows = X.shape[0]
         self.n_views = X.shape[1] if self._projection is None else self._projection.shape[1]
         self.n_kernels = self.n_views * len(self.widths)
+        self._shares = shares
         self._order = np.argsort(-self.widths, kind="stable")
         self._gammas = 0.5 / np.square(self.widths[self._order])
         self._jumps = _doublings(self._gammas)
@@ -108,7 +113,7 @@ class GaussianViews(SumBase):
         for first in range(0, self.n_views, CHUNK):
             some = slice(first, first + CHUNK)
             values = self._raw(X, np.arange(self.n_views)[some])
-            center, sigma = values.mean(axis=0), values.std(axis=0)
+            center, sigma = mean_of(values, self._shares), spread_of(values, self._shares)
             # Rounding of the mean must not pass for a difference between rows.
             still = (values.min(axis=0) == values.max(axis=0)) | (sigma == 0.0)
             center, sigma = np.where(still, values[0], center), np.where(still, 1.0, sigma)
@@ -118,12 +123,14 @@ class GaussianViews(SumBase):
     def _traces(self) -> NDArray[np.float64]:
         """Factors that make the mean diagonal of the centred kernels 1, or 0 for no kernel."""
         n = self.n_rows
-        rows, pairs = np.arange(n), np.ones(n * (n - 1) // 2)
+        rows, pairs = np.arange(n), np.full(n * (n - 1) // 2, 1.0 / n**2)
+        if self._shares is not None:
+            pairs = np.outer(self._shares, self._shares)[np.triu_indices(n, 1)]
         sums = [
             self._sums(self._views[first : first + CHUNK].astype(np.float64), rows, pairs)
             for first in range(0, self.n_views, CHUNK)
         ]
-        mean_diagonal = 2.0 / n**2 * np.concatenate(sums)
+        mean_diagonal = 2.0 * np.concatenate(sums)
         there = mean_diagonal > CONSTANT
         return np.where(there, 1.0 / np.where(there, mean_diagonal, 1.0), 0.0)
 
@@ -191,7 +198,7 @@ class GaussianViews(SumBase):
         gammas = 0.5 / np.square(self.widths[np.asarray(parts) % len(self.widths)])
         rbf = RBF()
         made = [Part(rbf, (int(v),), float(g)) for v, g in zip(own.tolist(), gammas)]
-        return SumOfParts(self._views[views].T.astype(np.float64), made)
+        return SumOfParts(self._views[views].T.astype(np.float64), made, shares=self._shares)
 
     def cross_times(
         self, weights: NDArray[np.float64], X: Any, U: NDArray[np.float64]
