@@ -12,7 +12,7 @@ import pytest
 
 import kernelpath as kp
 from cli.helpers import FOLDS, PROGRAM, assert_refused, done, run, save_csv
-from kernelpath.cli import catalogue, files
+from kernelpath.cli import catalogue, manifest
 from kernelpath.cli.command import with_empty_value
 from kernelpath.cli.comparison import MOST_BUDGETS, BudgetChoices, entry_on_path
 from kernelpath.operating_point import RULES
@@ -31,7 +31,7 @@ def compared(tmp_path_factory, table):
 
 def test_comparison_files(compared, frame):
     out = compared[0]
-    assert sorted(p.name for p in out.iterdir()) == sorted(files.COMPARISON_FILES)
+    assert sorted(p.name for p in out.iterdir()) == sorted(manifest.COMPARISON_FILES)
     found = json.loads((out / "comparison.json").read_text())
     assert [m["name"] for m in found["methods"]] == ["f-test", "lp-kta", "mutual-info"]
     model = kp.PathCV(
@@ -337,4 +337,4 @@ def test_an_option_that_may_stand_alone(args, parsed):
     [("=a", "'=a"), ("\ta", "'\ta"), ("\ra", "'\ra"), ("a=b", "a=b"), (-1.5, -1.5), (None, None)],
 )
 def test_cells(value, written):
-    assert files.cell(value) == written
+    assert manifest.cell(value) == written
