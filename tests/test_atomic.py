@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import errno
 import os
+import subprocess
+import sys
 
 import pytest
 
-from kernelpath.atomic import check_writable, replacing
+from kernelpath import atomic
+from kernelpath.atomic import UNFINISHED, check_writable, locked, replacing, staging, sweep
 from kernelpath.errors import DataError
 
 
@@ -81,6 +84,118 @@ def test_a_link_stays_a_link(tmp_path):
         handle.write(b"x")
     assert (tmp_path / "link").is_symlink()
     assert (tmp_path / "real").read_bytes() == b"x"
+
+
+def test_a_link_is_not_followed_if_asked(tmp_path):
+    (tmp_path / "real").write_bytes(b"old")
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    (tmp_path / "dangling").symlink_to(tmp_path / "gone")
+    for name in ("link", "dangling"):
+        with replacing(tmp_path / name, follow=False) as handle:
+            handle.write(b"x")
+        assert not (tmp_path / name).is_symlink()
+        assert (tmp_path / name).read_bytes() == b"x"
+    assert _files(tmp_path) == ["dangling", "link", "real"]
+    assert (tmp_path / "real").read_bytes() == b"old"
+
+
+KILLED = """
+import os, sys
+from pathlib import Path
+from kernelpath.atomic import replacing, staging
+folder = Path(sys.argv[1])
+with staging(folder) as stage, replacing(folder / "out.txt") as handle:
+    (stage / "draft").write_text("half")
+    handle.write(b"half")
+    if sys.argv[2] == "wait":
+        print("ready", flush=True)
+        sys.stdin.readline()
+    os.kill(os.getpid(), 9)
+"""
+
+
+def start_writer(folder, how):
+    return subprocess.Popen(
+        [sys.executable, "-c", KILLED, str(folder), how],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no locks there")
+def test_only_what_the_dead_left_is_removed(tmp_path):
+    with start_writer(tmp_path, "die") as dead:
+        dead.communicate(timeout=60)
+    assert len(_files(tmp_path)) == 2
+    with start_writer(tmp_path, "wait") as living:
+        assert living.stdout.readline() == "ready\n"
+        assert len(_files(tmp_path)) == 2  # it has removed those of the dead one
+        sweep(tmp_path)
+        assert len(_files(tmp_path)) == 2
+        living.communicate("die\n", timeout=60)
+    with replacing(tmp_path / "other.txt"):
+        pass
+    assert _files(tmp_path) == ["other.txt"]
+
+
+def test_strange_names_are_not_swept(tmp_path):
+    names = [
+        ".kernelpath-notes.tmp",
+        ".kernelpath-" + "0" * 16,
+        "x.kernelpath-" + "0" * 16 + ".tmp",
+    ]
+    for name in names:
+        (tmp_path / name).write_bytes(b"mine")
+    (tmp_path / "target").write_bytes(b"mine")
+    link = tmp_path / f".kernelpath-{'0' * 16}.tmp"
+    link.symlink_to(tmp_path / "target")
+    sweep(tmp_path)
+    assert _files(tmp_path) == sorted([*names, "target", link.name])
+
+
+def test_a_stage_with_an_unfinished_move_stays(tmp_path):
+    with staging(tmp_path) as stage:
+        (stage / UNFINISHED).write_text("{}")
+    sweep(tmp_path)
+    assert _files(tmp_path) == [stage.name]
+    (stage / UNFINISHED).unlink()
+    sweep(tmp_path)
+    assert _files(tmp_path) == []
+
+
+def test_a_file_that_was_swept_before_it_was_locked(tmp_path, monkeypatch):
+    real, calls = atomic.lock, []
+
+    def late(descriptor, *args, **kwargs):
+        if not calls:
+            calls.append(1)
+            sweep(tmp_path)  # another process comes between
+        return real(descriptor, *args, **kwargs)
+
+    monkeypatch.setattr(atomic, "lock", late)
+    with replacing(tmp_path / "out.txt") as handle:
+        handle.write(b"whole")
+    assert (tmp_path / "out.txt").read_bytes() == b"whole"
+    assert _files(tmp_path) == ["out.txt"]
+
+
+def test_without_locks_nothing_is_removed(tmp_path, monkeypatch):
+    monkeypatch.setattr(atomic, "fcntl", None)
+    left = tmp_path / f".kernelpath-{'0' * 16}.tmp"
+    left.write_bytes(b"half")
+    with staging(tmp_path) as stage, replacing(tmp_path / "out.txt") as handle:
+        handle.write(b"whole")
+        assert stage.is_dir()
+    with locked(tmp_path):
+        assert _files(tmp_path) == sorted([left.name, "out.txt"])
+
+
+def test_check_writable_refuses_links_to_nothing(tmp_path):
+    (tmp_path / "link").symlink_to("gone")
+    for folder in (tmp_path / "link", tmp_path / "link" / "run"):
+        with pytest.raises(DataError, match="link is a link to gone, which is not there"):
+            check_writable(folder)
 
 
 def test_check_writable_creates_parents_and_leaves_nothing(tmp_path):

@@ -107,12 +107,13 @@ def write_archive(
             shutil.copyfileobj(buffer, file, _CHUNK_BYTES)
         return
     with saving(kind, file):
-        target = Path(os.path.realpath(file))  # a link keeps pointing to the file
-        if target.exists() and not stat.S_ISREG(target.stat().st_mode):
+        follow = kind is not FOLD  # in a folder of folds, a link may be the trap of somebody else
+        target = Path(os.path.realpath(file)) if follow else Path(file)  # a link keeps its place
+        if follow and target.exists() and not stat.S_ISREG(target.stat().st_mode):
             with open(target, "wb") as device:  # a pipe or device must not be replaced
                 write_archive(kind, device, header, arrays)
             return
-        with replacing(target) as temporary:
+        with replacing(target, follow=follow) as temporary:
             _write(kind, temporary, header, arrays)
 
 

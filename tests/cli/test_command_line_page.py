@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from cli.helpers import done, make_frame
-from kernelpath.cli.files import COMPARISON_FILES, RUN_FILES
+from kernelpath.cli.manifest import COMPARISON_FILES, RUN_FILES
 
 PAGE = Path(__file__).parents[2] / "docs" / "guide" / "command_line.md"
 TEXT = PAGE.read_text(encoding="utf-8")

@@ -12,7 +12,7 @@ import pytest
 
 import kernelpath as kp
 from cli.helpers import FOLDS, PROGRAM, assert_refused, done, run, save_csv
-from kernelpath.cli import catalogue, files
+from kernelpath.cli import catalogue, files, manifest
 from kernelpath.cli.command import with_empty_value
 from kernelpath.cli.comparison import MOST_BUDGETS, BudgetChoices, entry_on_path
 from kernelpath.operating_point import RULES
@@ -31,7 +31,7 @@ def compared(tmp_path_factory, table):
 
 def test_comparison_files(compared, frame):
     out = compared[0]
-    assert sorted(p.name for p in out.iterdir()) == sorted(files.COMPARISON_FILES)
+    assert sorted(p.name for p in out.iterdir()) == sorted(manifest.COMPARISON_FILES)
     found = json.loads((out / "comparison.json").read_text())
     assert [m["name"] for m in found["methods"]] == ["f-test", "lp-kta", "mutual-info"]
     model = kp.PathCV(
@@ -257,6 +257,12 @@ def test_lists_and_rules_from_a_file(tmp_path, table):
         ("cv = 'many'", ["run.toml", "cv:"]),
         ("rule = 'knee'", ["run.toml", "rule:"]),
         ("sizes = 1.5\ncv = 0", ["run.toml", "cv:"]),
+        ("a = " + "[" * 50_000, ["run.toml", "nested too deeply"]),
+        ("seed = " + "9" * 5_000, ["run.toml", "cannot be read"]),
+        ("out = nan", ["run.toml", "out must be the name", "in quotes", "got nan"]),
+        ("out = 0x10", ["run.toml", "out must be the name", "got 16"]),
+        ("report = -1", ["run.toml", "report must be the name", "got -1"]),
+        ("report = ['a']", ["run.toml", "report must be the name"]),
         ("n-features = 2\nn_features = 3", ["twice"]),
         ("[path]\ncv = 3", ["each key must be one of"]),
         ("sizes = [[1]]", ["text or numbers only"]),
@@ -334,7 +340,14 @@ def test_an_option_that_may_stand_alone(args, parsed):
 
 @pytest.mark.parametrize(
     ("value", "written"),
-    [("=a", "'=a"), ("\ta", "'\ta"), ("\ra", "'\ra"), ("a=b", "a=b"), (-1.5, -1.5), (None, None)],
+    [
+        ("=a", "'=a"),
+        ("\ta", "'\ta"),
+        ("\ra", "'\\x0da"),
+        ("a=b", "a=b"),
+        (-1.5, -1.5),
+        (None, None),
+    ],
 )
 def test_cells(value, written):
     assert files.cell(value) == written

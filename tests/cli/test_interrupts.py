@@ -82,9 +82,9 @@ def test_failure_while_writing(monkeypatch, out, table, place, error, code, word
 
 
 @pytest.mark.parametrize(("error", "code", "words"), ENDS)
-@pytest.mark.parametrize("after", [0, 1, 4, 7])
+@pytest.mark.parametrize("after", [0, 1, 2, 5, 9])
 def test_failure_while_files_take_their_place(monkeypatch, out, table, after, error, code, words):
-    # the first is the replacement inside FeaturePath.save, the next seven are the files of the run
+    # inside FeaturePath.save, the stage, the journal, and then the seven files of the run
     monkeypatch.setattr(os, "replace", raising(error, after, os.replace))
     assert_untouched(out, table, words, code=code)
 

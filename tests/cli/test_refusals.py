@@ -44,6 +44,8 @@ def refuse(tmp_path):
         (["--norm-strength", "0", "--bregman-strength", "0"], ["both are 0"]),
         (["--elimination-tol", "0.5"], ["--elimination-tol", "0.3679"]),
         (["--elimination-tol", "0"], ["--elimination-tol"]),
+        (["--seed", str(2**70)], ["--seed", "4294967295"]),
+        (["--seed", str(2**70), "--cv", "3"], ["--seed", "4294967295"]),
         (["--elimination-tol", "nan"], ["--elimination-tol"]),
         (["--jobs", "0"], ["--jobs"]),
     ],

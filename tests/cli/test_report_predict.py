@@ -115,7 +115,8 @@ def test_other_things_are_no_runs(tmp_path, copy):
         (copy / name).write_bytes((copy / name).read_bytes()[:-40])
         assert_refused(run("report", copy / name), "truncated, damaged or altered")
     (copy / "run.json").write_text('{"files": 3}')  # the page can do without the record
-    done("report", copy)
+    assert_refused(run("report", copy), "report.html: is there already", "--overwrite")
+    done("report", copy, "--overwrite")
 
 
 # -- predict ---------------------------------------------------------------------------------------
@@ -172,7 +173,8 @@ def test_predictions_to_a_file(tmp_path, scored, table):
     assert result.stdout == f"Wrote 60 predictions to {out}\n"
     assert out.read_text() == done("predict", scored, table).stdout
     before = out.read_bytes()
-    assert_refused(run("predict", scored, tmp_path / "none.csv", "--out", out), "no such file")
+    refused = run("predict", scored, tmp_path / "none.csv", "--out", out, "--overwrite")
+    assert_refused(refused, "no such file")
     assert out.read_bytes() == before
 
 

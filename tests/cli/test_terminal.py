@@ -16,6 +16,7 @@ from cli.helpers import FILES, PROGRAM, assert_refused, done, run, run_program, 
 from kernelpath import __version__
 from kernelpath.cli import console, main
 from kernelpath.path import load_path
+from kernelpath.report.plain_text import visible
 
 HOSTILE = [
     "\x1b[31mred\x1b[0m",
@@ -51,7 +52,10 @@ def test_hostile_names_are_kept_in_files_and_tamed_on_the_terminal(tmp_path, hos
     assert sorted(p.name for p in out.iterdir()) == FILES
     with open(out / "selected.csv", newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
-    assert {row["name"] for row in rows} == set(HOSTILE)
+    assert {row["name"] for row in rows} == set(map(visible, HOSTILE))
+    for file in out.iterdir():
+        if file.suffix in (".csv", ".html", ".json"):
+            assert not re.search(rb"[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]", file.read_bytes())
     assert set(load_path(out / "path.kpath").feature_names) == set(HOSTILE)
     found = done("path", hostile, "-t", "outcome", "-k", 8, "--json").stdout
     assert printable(found)

@@ -11,7 +11,9 @@ from kernelpath.cli import options as opt
 from kernelpath.cli.catalogue import METHODS
 from kernelpath.cli.config import settle
 from kernelpath.cli.console import friendly_errors, say_notes
-from kernelpath.cli.files import COMPARISON_FILES, refuse_overwriting, write_together
+from kernelpath.cli.files import refuse_overwriting
+from kernelpath.cli.folders import refuse_folder, write_together
+from kernelpath.cli.manifest import COMPARISON_FILES
 from kernelpath.cli.output import Output, check_voice, print_json, say_files
 from kernelpath.cli.resume import resuming
 from kernelpath.cli.settings import CVSettings, shared_settings
@@ -31,6 +33,7 @@ def compare_command(
     task: opt.TaskOption = opt.Task.auto,
     drop: opt.DropOption = None,
     out: opt.OutOption = None,
+    overwrite: opt.OverwriteOption = False,
     predictor: opt.PredictorOption = None,
     scoring: opt.ScoringOption = None,
     groups: opt.GroupsOption = None,
@@ -57,10 +60,11 @@ def compare_command(
     if not wanted:
         raise typer.BadParameter(f"name some of {', '.join(METHODS)}", param_hint="'--methods'")
     settings = CVSettings(**shared_settings(given))
-    output = Output(out, None, as_json, given["quiet"], given["verbose"])
+    output = Output(out, None, as_json, given["quiet"], given["verbose"], overwrite)
     with friendly_errors():
         results = [] if out is None else [out / name for name in COMPARISON_FILES]
         refuse_overwriting(results, [data, config])
+        refuse_folder(out, COMPARISON_FILES, overwrite)
         _run(context, data, {"target": target, "drop": drop or []}, wanted, settings, output)
 
 
@@ -93,7 +97,10 @@ def _write(found: Comparison, record: Record, output: Output) -> list[Path]:
     record.seconds = found.seconds
     record.data["fingerprint"] = found.model._setup.fingerprint
     written, skipped = write_together(
-        output.out, COMPARISON_FILES, lambda folder: write_comparison(found, record, folder)
+        output.out,
+        COMPARISON_FILES,
+        lambda folder: write_comparison(found, record, folder),
+        output.overwrite,
     )
     found.notes.extend(skipped)
     return written

@@ -12,6 +12,7 @@ from kernelpath.errors import not_one_of
 
 HINT = "'--config'"
 RIVALS = (("quiet", "verbose"), ("rule", "tolerance"))
+NAMES_OF_FILES = {"out", "report"}
 NOT_IN_FILES = {"config", "help", "install_completion", "show_completion"}
 
 
@@ -55,10 +56,16 @@ def _content(file: Path) -> dict[str, Any]:
         raise _bad(file, "the text is not UTF-8: save the file in that encoding") from None
     except tomllib.TOMLDecodeError as error:
         raise _bad(file, f"is not TOML: {error}") from None
+    except RecursionError:
+        raise _bad(file, "is nested too deeply; options are text, numbers and lists") from None
+    except ValueError as error:  # a number of thousands of digits
+        raise _bad(file, f"cannot be read: {str(error).split(';')[0]}") from None
 
 
 def _as_option(file: Path, key: str, given: Any, param: Any) -> Any:
     """Value as the parser takes it: text with commas in place of a list."""
+    if param.name in NAMES_OF_FILES and not isinstance(given, str):
+        raise _bad(file, f"{key} must be the name of a file or folder in quotes, got {given}")
     flag = bool(getattr(param, "is_flag", False))
     if isinstance(given, bool):
         if not flag:

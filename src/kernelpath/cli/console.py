@@ -13,7 +13,7 @@ import typer
 from rich.console import Console
 
 from kernelpath.cli import start
-from kernelpath.cli.start import HALF_WRITTEN, INTERRUPTED
+from kernelpath.cli.start import HALF_WRITTEN
 from kernelpath.errors import KernelPathError
 
 DONE, AT_FAULT, WRONG_USAGE = 0, 1, 2
@@ -58,7 +58,8 @@ class Interrupted(KeyboardInterrupt):
 def friendly_errors() -> Iterator[None]:
     """Turn what users can cause into one line and an exit code; anything else is a bug."""
     try:
-        yield
+        with unmasked_interrupts():
+            yield
     except KernelPathError as error:
         _fail(in_option_words(str(error)))
     except MemoryError:
@@ -69,10 +70,21 @@ def friendly_errors() -> Iterator[None]:
     except OSError as error:
         name = f" {error.filename}" if error.filename else ""
         _fail(f"cannot read or write{name}: {error.strerror or error}")
-    except Interrupted as interrupt:
-        _fail(f"interrupted; {interrupt}", INTERRUPTED)
-    except KeyboardInterrupt:
-        _fail(f"interrupted; {HALF_WRITTEN}", INTERRUPTED)
+    except KeyboardInterrupt as interrupt:
+        kept = interrupt if isinstance(interrupt, Interrupted) else HALF_WRITTEN
+        start.answered = True
+        _fail(f"{start.ended()}; {kept}", start.exit_code())
+
+
+@contextmanager
+def unmasked_interrupts() -> Iterator[None]:
+    """Raise an interrupt as such where an error of the clean-up has taken its place."""
+    try:
+        yield
+    except Exception as error:
+        if start.is_interrupt(error):
+            raise KeyboardInterrupt from error
+        raise
 
 
 def _stop_writing() -> None:
@@ -84,8 +96,7 @@ def _stop_writing() -> None:
 
 
 def _fail(message: str, code: int = AT_FAULT) -> NoReturn:
-    start.answered = code == INTERRUPTED
-    print(f"kernelpath: {safe(' '.join(message.split()), 2000)}", file=sys.stderr)  # noqa: T201
+    start.say(safe(" ".join(message.split()), 2000))
     raise typer.Exit(code) from None
 
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from kernelpath.cli.console import friendly_errors
-from kernelpath.cli.files import output_folder
-from kernelpath.cli.options import JobsOption, JsonOption, OutOption, SeedOption
+from kernelpath.cli.files import refuse_removing
+from kernelpath.cli.folders import output_folder, refuse_folder
+from kernelpath.cli.manifest import RUN_FILES
+from kernelpath.cli.options import JobsOption, JsonOption, OutOption, OverwriteOption, SeedOption
 from kernelpath.cli.output import Output
 from kernelpath.cli.path_command import tell_path, write_path
 from kernelpath.progress import begin
@@ -23,6 +24,7 @@ def demo_command(
     seed: SeedOption = 0,
     jobs: JobsOption = None,
     as_json: JsonOption = False,
+    overwrite: OverwriteOption = False,
 ) -> None:
     """Make a wide table with known relevant features and trace its path.
 
@@ -31,26 +33,27 @@ def demo_command(
 
     Example: `kernelpath demo --rows 500 --features 5000 --out run/`
     """
+    output = Output(out, as_json=as_json, overwrite=overwrite)
     with friendly_errors():
-        _run_demo(context, out, rows, features, seed, jobs, as_json)
+        refuse_folder(out, RUN_FILES, overwrite)
+        refuse_removing(out, "model.kpmodel", "a demo")
+        _run_demo(context, output, rows, features, seed, jobs)
 
 
 def _run_demo(
     context: typer.Context,
-    out: Path | None,
+    output: Output,
     rows: int,
     features: int,
     seed: int,
     jobs: int | None,
-    as_json: bool,
 ) -> None:
     from kernelpath.cli.record import Record
     from kernelpath.cli.run import run_selector
     from kernelpath.datasets import make_wide
     from kernelpath.estimators.lp_kta import LpKTASelector
 
-    output = Output(out, as_json=as_json)
-    with output_folder(out):
+    with output_folder(output.out):
         with output.progress():
             begin("simulating")
             problem = make_wide(rows, features, random_state=seed)

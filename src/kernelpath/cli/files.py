@@ -1,29 +1,19 @@
-"""Folders of results: written together or not at all, with cells that no spreadsheet executes."""
+"""Single files of results: cells that no spreadsheet executes, and what is never written over."""
 
 from __future__ import annotations
 
 import csv
-import errno
 import json
-import os
 import re
-import shutil
-import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from kernelpath.atomic import check_writable, replacing
+from kernelpath.cli.manifest import refuse_lone
 from kernelpath.errors import DataError
+from kernelpath.report.plain_text import visible
 
-RUN_FILES = (
-    "path.kpath", "path.csv", "selected.csv", "scores.csv", "model.kpmodel", "summary.json",
-    "report.html", "path.png", "accuracy.png", "run.json",
-)  # fmt: skip
-COMPARISON_FILES = (
-    "comparison.csv", "comparison.json", "comparison.html", "comparison.png", "run.json",
-)  # fmt: skip
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _HARMLESS = re.compile(r"[-+](\d+\.?\d*([eE][-+]?\d+)?)?")  # a sign, or a number as text
 
@@ -32,16 +22,20 @@ _HARMLESS = re.compile(r"[-+](\d+\.?\d*([eE][-+]?\d+)?)?")  # a sign, or a numbe
 
 
 def cell(value: Any) -> Any:
-    """Value of a CSV cell; text that a spreadsheet would take for a formula gets an apostrophe.
+    r"""Value of a CSV cell; text that a spreadsheet would take for a formula gets an apostrophe.
+
+    Control characters but tab and newline are written out, as ``\x1b``.
 
     Examples
     --------
     >>> cell("=1+1"), cell("gene"), cell(-0.5), cell("-"), cell("-1")
     ("'=1+1", 'gene', -0.5, '-', '-1')
     """
-    if not isinstance(value, str) or not value.startswith(_FORMULA) or _HARMLESS.fullmatch(value):
+    if not isinstance(value, str):
         return value
-    return f"'{value}"
+    if not value.startswith(_FORMULA) or _HARMLESS.fullmatch(value):
+        return visible(value)
+    return f"'{visible(value)}"
 
 
 def write_csv(file: Path, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
@@ -65,12 +59,11 @@ def write_json(file: Path, value: Any) -> None:
     file.write_text(text + "\n", encoding="utf-8")
 
 
-def write_alone(file: Path, content: bytes) -> None:
-    """Write one file outside of a folder of results, whole or not at all."""
+def write_alone(file: Path, content: bytes, kind: str, overwrite: bool) -> None:
+    """Write one file outside of a folder of results, whole or not at all; see `refuse_lone`."""
     check_writable(file.parent)
-    if file.is_dir():
-        raise DataError(f"{file}: cannot be written: is a directory; name a file")
-    with replacing(file) as handle:
+    refuse_lone(file, kind, overwrite)
+    with replacing(file, follow=False) as handle:
         handle.write(content)
 
 
@@ -91,103 +84,3 @@ def refuse_removing(directory: Path | None, name: str, reason: str) -> None:
             f"{directory}: holds the {name} of an earlier run, which {reason} would remove; name "
             "another folder, or remove that file first"
         )
-
-
-# -- folders ---------------------------------------------------------------------------------------
-
-
-@contextmanager
-def output_folder(directory: Path | None) -> Iterator[None]:
-    """Prove at once that a folder can be written to; after a failure, take away what was made."""
-    if directory is None:
-        yield
-        return
-    made = missing_folders(directory)
-    try:
-        check_writable(directory)
-        yield
-    except BaseException:
-        remove_empty(made)
-        raise
-
-
-def missing_folders(directory: Path) -> list[Path]:
-    """Folders that are not there yet, the innermost first."""
-    return [folder for folder in (directory, *directory.parents) if not folder.exists()]
-
-
-def remove_empty(folders: Iterable[Path]) -> None:
-    """Remove folders that hold nothing."""
-    for folder in folders:
-        with suppress(OSError):  # not empty: somebody else uses it
-            folder.rmdir()
-
-
-def write_together(
-    directory: str | os.PathLike[str],
-    names: Sequence[str],
-    write: Callable[[Path], list[str]],
-) -> tuple[list[Path], list[str]]:
-    """Write all files of a run, or, after any exception, leave those of an earlier one.
-
-    Parameters
-    ----------
-    directory : path
-        A folder that is not there yet appears with all its files in one step.
-    names : sequence of str
-        Files that the run may write; those of an earlier run that it did not are removed.
-    write : callable
-        Writes into the folder that it is given, and returns why files were left out.
-
-    Returns
-    -------
-    files : list of Path
-    reasons : list of str
-    """
-    out = Path(directory)
-    new = not out.exists()
-    base = check_writable(out.absolute().parent if new else out)
-    stage = Path(tempfile.mkdtemp(prefix=".kernelpath-", dir=base))
-    inside = stage / "run"
-    try:
-        inside.mkdir()  # unlike the temporary folder around it, others may read it
-        skipped = write(inside)
-        if not new:
-            return _move_together(inside, out, names), skipped
-        os.replace(inside, out)
-        return [out / name for name in names if (out / name).exists()], skipped
-    except OSError as error:
-        reason = error.strerror or str(error)
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            reason = "no space left; free some or choose another directory"
-        raise DataError(f"{out}: cannot be written: {reason}") from error
-    except DataError as error:
-        raise DataError(str(error).replace(str(inside), str(out))) from error
-    finally:
-        shutil.rmtree(stage, ignore_errors=True)
-
-
-def _move_together(stage: Path, out: Path, names: Sequence[str]) -> list[Path]:
-    """Move the files to their place; an exception half-way brings the earlier ones back."""
-    earlier = stage / "earlier"
-    earlier.mkdir()
-    kept = [name for name in names if (out / name).exists()]
-    for name in kept:
-        try:  # a second name costs no space; some file systems have none
-            os.link(out / name, earlier / name)
-        except OSError:
-            shutil.copy2(out / name, earlier / name)
-    written = [name for name in names if (stage / name).exists()]
-    try:
-        for name in written:
-            os.replace(stage / name, out / name)
-        for name in set(kept) - set(written):
-            (out / name).unlink()  # a picture of an earlier run would contradict the new path
-    except BaseException:
-        for name in names:
-            if name in kept:
-                os.replace(earlier / name, out / name)
-            else:
-                (out / name).unlink(missing_ok=True)
-        raise
-    return [out / name for name in written]

@@ -27,7 +27,8 @@ app = typer.Typer(
     help="Which columns of a wide table say something about its target? Trace the whole path of "
     "answers, from one feature to all of them, with non-linear effects counted.\n\n"
     "Example: `kernelpath path genes.parquet --target outcome --cv 5 --out run/`",
-    epilog="Exit codes: 0 done, 1 the data or a file is at fault, 2 wrong usage, 130 interrupted.",
+    epilog="Exit codes: 0 done, 1 the data or a file is at fault, 2 wrong usage, 130 interrupted, "
+    "143 terminated, 129 hung up.",
 )
 app.command("path", cls=RecordingCommand, no_args_is_help=True)(path_command)
 app.command("compare", cls=RecordingCommand, no_args_is_help=True)(compare_command)

@@ -254,6 +254,13 @@ ReportOption = Annotated[
         "if there is one (where it is written in any case).",
     ),
 ]
+OverwriteOption = Annotated[
+    bool,
+    _option(
+        "--overwrite/--no-overwrite",
+        help="Replace files of kernelpath's own kinds that are in the way; others never.",
+    ),
+]
 JobsOption = Annotated[
     int | None,
     _option(
@@ -264,7 +271,12 @@ JobsOption = Annotated[
         "on all cores, and one fold after the other.",
     ),
 ]
-SeedOption = Annotated[int, typer.Option(min=0, help="Seed of shuffling and forests.")]
+SeedOption = Annotated[
+    int,
+    typer.Option(
+        min=0, max=2**32 - 1, metavar="INTEGER", help="Seed of shuffling and forests, below 2**32."
+    ),
+]
 JsonOption = Annotated[bool, _option("--json/--no-json", help="Print one JSON object, no table.")]
 QuietOption = Annotated[bool, _option("--quiet/--no-quiet", "-q", help="No progress and no table.")]
 VerboseOption = Annotated[

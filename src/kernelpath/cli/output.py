@@ -23,6 +23,7 @@ class Output:
     as_json: bool = False
     quiet: bool = False
     verbose: bool = False
+    overwrite: bool = False
 
     def progress(self) -> AbstractContextManager[None]:
         """A progress bar for what is done inside, where one is welcome."""

@@ -10,13 +10,9 @@ import typer
 from kernelpath.cli import options as opt
 from kernelpath.cli.config import settle
 from kernelpath.cli.console import friendly_errors, say_notes
-from kernelpath.cli.files import (
-    RUN_FILES,
-    output_folder,
-    refuse_overwriting,
-    refuse_removing,
-    write_together,
-)
+from kernelpath.cli.files import refuse_overwriting, refuse_removing
+from kernelpath.cli.folders import output_folder, refuse_folder, write_together
+from kernelpath.cli.manifest import PAGE, RUN_FILES, refuse_lone
 from kernelpath.cli.output import Output, check_voice, print_json, say_files
 from kernelpath.cli.record import page_place
 from kernelpath.cli.resume import resuming
@@ -40,6 +36,7 @@ def path_command(
     cv: opt.FoldsOption = None,
     out: opt.OutOption = None,
     report: opt.ReportOption = None,
+    overwrite: opt.OverwriteOption = False,
     jobs: opt.JobsOption = None,
     config: opt.ConfigOption = None,
     as_json: opt.JsonOption = False,
@@ -80,13 +77,15 @@ def path_command(
     """
     given = settle(context)
     check_voice(given)
-    output = Output(out, report, as_json, given["quiet"], given["verbose"])
+    output = Output(out, report, as_json, given["quiet"], given["verbose"], overwrite)
     selector = selector_settings(given)
     settings = cv_settings(given)
     with friendly_errors():
         place = page_place(report, out)
         results = [] if out is None else [out / name for name in RUN_FILES]
         refuse_overwriting([place, *results], [data, config])
+        refuse_lone(place, PAGE, overwrite)
+        refuse_folder(out, RUN_FILES, overwrite)
         read = {"target": target, "drop": drop or []}
         if settings is None:
             refuse_removing(out, "model.kpmodel", "a run without --cv")
@@ -134,11 +133,14 @@ def write_path(run: Run, record: Record, X: Any, y: Any, output: Output) -> list
     written: list[Path] = []
     if output.out is not None:
         written, skipped = write_together(
-            output.out, RUN_FILES, lambda folder: write_run(run, record, summary, folder)
+            output.out,
+            RUN_FILES,
+            lambda folder: write_run(run, record, summary, folder),
+            output.overwrite,
         )
         run.notes.extend(skipped)
     if place is not None:
-        write_page_alone(place, summary, title=record.title, command=record.line)
+        write_page_alone(place, output.overwrite, summary, title=record.title, command=record.line)
         written.append(place)
     return written
 
@@ -207,12 +209,14 @@ def write_scored(run: CVRun, record: Record, output: Output) -> list[Path]:
     written: list[Path] = []
     if output.out is not None:
         written, skipped = write_together(
-            output.out, RUN_FILES, lambda folder: write_cv(run, record, folder)
+            output.out, RUN_FILES, lambda folder: write_cv(run, record, folder), output.overwrite
         )
         run.notes.extend(skipped)
     place = page_place(output.report, output.out)
     if place is not None:
-        write_page_alone(place, run.summary, title=record.title, command=record.line)
+        write_page_alone(
+            place, output.overwrite, run.summary, title=record.title, command=record.line
+        )
         written.append(place)
     return written
 

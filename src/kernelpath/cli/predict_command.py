@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from kernelpath.cli.console import friendly_errors, safe, say_notes
+from kernelpath.cli.options import OverwriteOption
 from kernelpath.progress import begin, passed_on, progress_bar
 
 
@@ -58,6 +59,7 @@ def predict_command(
         bool,
         typer.Option("--proba", help="Probabilities too; needs a run of path --cv --proba."),
     ] = False,
+    overwrite: OverwriteOption = False,
 ) -> None:
     """Predict new rows with the model of a run.
 
@@ -68,15 +70,17 @@ def predict_command(
     """
     with friendly_errors():
         from kernelpath.cli.files import refuse_overwriting, write_alone
+        from kernelpath.cli.manifest import PREDICTIONS, refuse_lone
 
         _check_place(out)
         refuse_overwriting([out], [data, run, run / "model.kpmodel"])
+        refuse_lone(out, PREDICTIONS, overwrite)
         with progress_bar(patience=0):
             text, rows = _predict(run, data, n_features, proba)
         if out is None:
             typer.echo(text, nl=False)
             return
-        write_alone(out, text.encode("utf-8"))
+        write_alone(out, text.encode("utf-8"), PREDICTIONS, overwrite)
         typer.echo(f"Wrote {rows:,} prediction{'s' * (rows != 1)} to {safe(out, 400)}")
 
 
@@ -145,17 +149,22 @@ class _Counted:
 
 
 def _load(run: Path) -> Any:
+    from kernelpath.cli.folders import reading
+    from kernelpath.cli.manifest import refuse_mismatch
     from kernelpath.errors import PathFileError
     from kernelpath.estimators.path_cv_file import load_model
 
     file = run / "model.kpmodel" if run.is_dir() else run
-    if not file.exists():
+    with reading(run):
+        if not file.exists():
+            if run.is_dir():
+                raise PathFileError(
+                    f"{run}: holds no model.kpmodel; run kernelpath path with --cv and --out"
+                )
+            raise PathFileError(f"{run}: no such file or folder: check the name")
         if run.is_dir():
-            raise PathFileError(
-                f"{run}: holds no model.kpmodel; run kernelpath path with --cv and --out"
-            )
-        raise PathFileError(f"{run}: no such file or folder: check the name")
-    return load_model(file)
+            refuse_mismatch(run, ["model.kpmodel"])
+        return load_model(file)
 
 
 def _size(model: Any, n_features: int | None) -> int:

@@ -10,10 +10,11 @@ import typer
 
 from kernelpath.cli.command import argv, command_line, options_in_force
 from kernelpath.cli.files import write_alone, write_json
+from kernelpath.cli.folders import write_together
+from kernelpath.cli.manifest import FORMAT, PAGE, RECORD, VERSION, Manifest, describe, sealed
 from kernelpath.errors import DataError
 from kernelpath.provenance import versions
 
-FORMAT, VERSION = "kernelpath-run", 1
 KEYS = {"path.kpath": "path", "model.kpmodel": "model"}  # as the page calls these files
 
 
@@ -43,7 +44,7 @@ class Record:
         file, target = self.data["file"], self.data["target"]
         return f"{file}: {target}" if target else str(file)
 
-    def as_dict(self, files: list[str]) -> dict[str, Any]:
+    def as_dict(self, files: dict[str, Any]) -> dict[str, Any]:
         """Content of run.json."""
         return {
             "format": FORMAT,
@@ -59,8 +60,9 @@ class Record:
 
 
 def write_record(record: Record, folder: Path) -> None:
-    """Write run.json, last of all: it names the others."""
-    write_json(folder / "run.json", record.as_dict(sorted(p.name for p in folder.iterdir())))
+    """Write run.json, last of all: it has the hashes of the others."""
+    files = {file.name: describe(file) for file in sorted(folder.iterdir())}
+    write_json(folder / RECORD, sealed(record.as_dict(files)))
 
 
 def write_page(
@@ -98,10 +100,27 @@ def page_place(report: str | None, out: Path | None) -> Path | None:
     return Path(report or "report.html")
 
 
-def write_page_alone(file: Path, summary: dict[str, Any], **details: Any) -> None:
+def write_page_again(run: Path, overwrite: bool, summary: dict[str, Any], **details: Any) -> None:
+    """Write the page of a run folder anew, and its hash to run.json."""
+    try:
+        page = render(summary, **details)
+    except ImportError as error:
+        raise DataError(str(error)) from None
+
+    def write(folder: Path) -> list[str]:
+        (folder / PAGE).write_bytes(page)
+        content = Manifest.of(run).content
+        content["files"] = content["files"] | {PAGE: describe(folder / PAGE)}
+        write_json(folder / RECORD, sealed(content))
+        return []
+
+    write_together(run, (PAGE, RECORD), write, overwrite)
+
+
+def write_page_alone(file: Path, overwrite: bool, summary: dict[str, Any], **details: Any) -> None:
     """Write the page to a file that was asked for."""
     try:
         page = render(summary, **details)
     except ImportError as error:
         raise DataError(str(error)) from None
-    write_alone(file, page)
+    write_alone(file, page, PAGE, overwrite)

@@ -8,7 +8,11 @@ from typing import Annotated, Any
 import typer
 
 from kernelpath.cli.console import friendly_errors, safe
+from kernelpath.cli.options import OverwriteOption
 from kernelpath.progress import begin, progress_bar
+
+REWRITTEN = ("report.html", "run.json")
+NEEDED = ("summary.json", "path.kpath", "model.kpmodel")  # what the page shows, and how to load it
 
 RunArgument = Annotated[
     Path,
@@ -33,6 +37,7 @@ def report_command(
             help="File to write. Default: report.html in the run folder, or beside the file.",
         ),
     ] = None,
+    overwrite: OverwriteOption = False,
 ) -> None:
     """Write the page of a run again.
 
@@ -42,21 +47,43 @@ def report_command(
     Example: `kernelpath report run/ --out page.html`
     """
     with friendly_errors():
-        from kernelpath.cli.files import RUN_FILES, refuse_overwriting
-        from kernelpath.cli.record import write_page_alone
+        from kernelpath.cli.files import refuse_overwriting
+        from kernelpath.cli.folders import finish_moves, reading
+        from kernelpath.cli.manifest import (
+            PAGE,
+            RUN_FILES,
+            Manifest,
+            refuse_in_the_way,
+            refuse_lone,
+        )
+        from kernelpath.cli.record import write_page_again, write_page_alone
 
-        others = [run / name for name in RUN_FILES if name != "report.html"]
+        others = [run / name for name in RUN_FILES if name != PAGE]
         refuse_overwriting([out], [run, *others])
+        place = out or (run / PAGE if run.is_dir() else run.with_suffix(".html"))
+        if run.is_dir():
+            finish_moves(run)
+        # The page of a run folder is one of its files: run.json has its hash, and gets a new one.
+        again = out is None and run.is_dir() and Manifest.of(run).has_hashes
+        if again:
+            refuse_in_the_way(run, REWRITTEN, overwrite)
+        else:
+            refuse_lone(place, PAGE, overwrite)
         with progress_bar(patience=0):
             begin(f"reading {run.name}")
-            summary, details, place = _read(run)
+            with reading(run):
+                summary, details = _read(run)
             begin("writing")
-            write_page_alone(out or place, summary, **details)
-        typer.echo(f"Wrote {safe(out or place, 400)}")
+            if again:
+                write_page_again(run, overwrite, summary, **details)
+            else:
+                write_page_alone(place, overwrite, summary, **details)
+        typer.echo(f"Wrote {safe(place, 400)}")
 
 
-def _read(run: Path) -> tuple[dict[str, Any], dict[str, Any], Path]:
-    """Summary, details of the page, and where it goes unless asked otherwise."""
+def _read(run: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Summary, and details of the page."""
+    from kernelpath.cli.manifest import refuse_mismatch
     from kernelpath.cli.record import KEYS
     from kernelpath.cli.summary_file import read_summary
     from kernelpath.errors import PathFileError
@@ -68,24 +95,24 @@ def _read(run: Path) -> tuple[dict[str, Any], dict[str, Any], Path]:
                 "kernelpath path --out wrote"
             )
         summary = read_summary(run / "summary.json")
+        refuse_mismatch(run, NEEDED)
         files = [name for name in _recorded(run).get("files", []) if _is_file_in(run, name)]
         details = {"title": _title(run), "command": _recorded(run).get("command")}
         details["files"] = {KEYS.get(name, name): name for name in files}
-        return summary, details, run / "report.html"
-    place = run.with_suffix(".html")
+        return summary, details
     if not run.exists():
         raise PathFileError(f"{run}: no such file or folder: check the name")
     if run.suffix == ".kpath":
         from kernelpath.path import load_path
         from kernelpath.report.summary import summarize_path
 
-        return summarize_path(load_path(run)), _beside(run, "path"), place
+        return summarize_path(load_path(run)), _beside(run, "path")
     if run.suffix == ".kpmodel":
         from kernelpath.estimators.path_cv_file import load_model
         from kernelpath.report.summary import summarize_cv
 
-        return summarize_cv(load_model(run)), _beside(run, "model"), place
-    return read_summary(run), {"title": run.stem}, place
+        return summarize_cv(load_model(run)), _beside(run, "model")
+    return read_summary(run), {"title": run.stem}
 
 
 def _beside(run: Path, key: str) -> dict[str, Any]:
@@ -103,7 +130,7 @@ def _recorded(run: Path) -> dict[str, Any]:
     if not (run / "run.json").exists():
         return {}
     content = read_json(run / "run.json")
-    if not isinstance(content, dict) or not isinstance(content.get("files", []), list):
+    if not isinstance(content, dict) or not isinstance(content.get("files", []), list | dict):
         return {}
     return content if isinstance(content.get("command"), str | None) else {}
 

@@ -26,6 +26,7 @@ from kernelpath.report.canvas import (
     labels,
     plain_text,
     screenless,
+    signed,
     write_sentence,
 )
 from kernelpath.report.layout import apart, free_place, measure, pixels, scale_x, write_on_line
@@ -357,7 +358,7 @@ def save_scores(display: AccuracyDisplay, file: Any, format: str = "png") -> Non
     figure = screenless((8, 4.6))
     display.draw_on(figure)
     with any_glyph():
-        figure.savefig(file, format=format)
+        figure.savefig(file, format=format, metadata=signed(format))
 
 
 def _handles(main: ScoreCurve, baselines: Any) -> list[Any]:

@@ -89,6 +89,17 @@ def pyplot() -> Any:
     return imported("matplotlib.pyplot")
 
 
+def signed(format: str) -> dict[str, str] | None:
+    """Metadata by which a picture is known as ours.
+
+    Examples
+    --------
+    >>> signed("png"), signed("svg")
+    ({'Software': 'kernelpath'}, None)
+    """
+    return {"Software": "kernelpath"} if format == "png" else None
+
+
 def screenless(size: tuple[float, float], dpi: float = 150) -> Any:
     """Figure that pyplot does not know and that needs no screen.
 

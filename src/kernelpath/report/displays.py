@@ -27,6 +27,7 @@ from kernelpath.report.canvas import (
     plain_text,
     pyplot,
     screenless,
+    signed,
     table_of,
     write_note,
     write_sentence,
@@ -280,7 +281,7 @@ def save_plot(path: FeaturePath, file: Any, format: str = "png") -> None:
     _weights_or_entries(path).plot(axes[1])
     with any_glyph():
         figure.tight_layout()
-        figure.savefig(file, format=format)
+        figure.savefig(file, format=format, metadata=signed(format))
 
 
 def _weights_or_entries(path: FeaturePath, n_named: int = 8) -> Picture:

@@ -20,6 +20,7 @@ import jinja2
 
 from kernelpath.atomic import replacing
 from kernelpath.progress import working
+from kernelpath.report.plain_text import visible
 from kernelpath.report.words import stability_words
 
 SCRIPTS = (
@@ -250,7 +251,9 @@ def _python(value: object) -> str:
 
 def _encodable(value: Any) -> Any:
     """Half a surrogate pair, which UTF-8 cannot hold, becomes a question mark."""
-    return value.encode("utf-8", "replace").decode("utf-8") if type(value) is str else value
+    if type(value) is not str:
+        return value
+    return visible(value.encode("utf-8", "replace").decode("utf-8"))
 
 
 def _asset(name: str) -> str:
