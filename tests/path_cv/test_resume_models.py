@@ -91,7 +91,7 @@ def test_interrupted_while_settings_are_compared(tmp_path, name, where):
     n_calls = _calls(whole)
     assert n_calls >= 50
     rng = np.random.default_rng(0)
-    for number, stop_at in enumerate(rng.integers(3, n_calls, 8).tolist()):
+    for number, stop_at in enumerate(rng.integers(3, n_calls, 6 if where == "memory" else 3).tolist()):
         memory = None if where == "memory" else tmp_path / str(number)
         model = _model(selector=SELECTORS[name], memory=memory)
         done = _calls(model, stop_at)

@@ -36,6 +36,7 @@ def path_command(
     method: opt.MethodOption = opt.Method.lp_kta,
     task: opt.TaskOption = opt.Task.auto,
     drop: opt.DropOption = None,
+    max_columns: opt.MaxColumnsOption = None,
     n_features: opt.SizeOption = None,
     cv: opt.FoldsOption = None,
     out: opt.OutOption = None,
@@ -87,7 +88,7 @@ def path_command(
         place = page_place(report, out)
         results = [] if out is None else [out / name for name in RUN_FILES]
         refuse_overwriting([place, *results], [data, config])
-        read = {"target": target, "drop": drop or []}
+        read = {"target": target, "drop": drop or [], "max_columns": max_columns}
         if settings is None:
             refuse_removing(out, "model.kpmodel", "a run without --cv")
             _run_path(context, data, read, n_features, selector, output)

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
+from kernelpath.cli import options as opt
 from kernelpath.cli.console import friendly_errors, safe, say_notes
 from kernelpath.progress import begin, passed_on, progress_bar
 
@@ -58,6 +59,7 @@ def predict_command(
         bool,
         typer.Option("--proba", help="Probabilities too; needs a run of path --cv --proba."),
     ] = False,
+    max_columns: opt.MaxColumnsOption = None,
 ) -> None:
     """Predict new rows with the model of a run.
 
@@ -72,7 +74,7 @@ def predict_command(
         _check_place(out)
         refuse_overwriting([out], [data, run, run / "model.kpmodel"])
         with progress_bar(patience=0):
-            text, rows = _predict(run, data, n_features, proba)
+            text, rows = _predict(run, data, n_features, proba, max_columns)
         if out is None:
             typer.echo(text, nl=False)
             return
@@ -87,14 +89,16 @@ def _check_place(out: Path | None) -> None:
         )
 
 
-def _predict(run: Path, data: Path, n_features: int | None, proba: bool) -> tuple[str, int]:
+def _predict(
+    run: Path, data: Path, n_features: int | None, proba: bool, max_columns: int | None
+) -> tuple[str, int]:
     import numpy as np
 
     from kernelpath.cli.new_rows import NewRows
     from kernelpath.errors import DataError
 
     begin(f"reading {run.name}")
-    model = _load(run)
+    model = _load(run, max_columns)
     size = _size(model, n_features)
     if proba and not hasattr(model, "predict_proba"):
         raise DataError(
@@ -107,7 +111,7 @@ def _predict(run: Path, data: Path, n_features: int | None, proba: bool) -> tupl
         )
     names = [str(name) for name in model.path_.feature_names]
     begin(f"reading {data.name}")
-    rows = NewRows(data, _needed(model, size), names)
+    rows = NewRows(data, _needed(model, size), names, max_columns)
     say_notes(rows.notes(model._encoder))
     columns: dict[str, list[Any]] = {"prediction": []}
     counted = _Counted(rows.n_rows, 2 if proba else 1)
@@ -144,7 +148,7 @@ class _Counted:
         share(0, 0)
 
 
-def _load(run: Path) -> Any:
+def _load(run: Path, max_columns: int | None) -> Any:
     from kernelpath.errors import PathFileError
     from kernelpath.estimators.path_cv_file import load_model
 
@@ -155,7 +159,7 @@ def _load(run: Path) -> Any:
                 f"{run}: holds no model.kpmodel; run kernelpath path with --cv and --out"
             )
         raise PathFileError(f"{run}: no such file or folder: check the name")
-    return load_model(file)
+    return load_model(file) if max_columns is None else load_model(file, max_columns=max_columns)
 
 
 def _size(model: Any, n_features: int | None) -> int:
