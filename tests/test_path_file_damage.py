@@ -174,7 +174,12 @@ def test_a_bomb_is_refused_before_it_is_unpacked(content, monkeypatch):
     monkeypatch.setattr(zipfile.ZipExtFile, "read", lambda s, n=-1: sizes.append(n) or read(s, n))
     for name, n_values, change, message in (
         ("kkt", 10**6, lambda h: h["arrays"]["kkt"].update(bytes=128), "8000128 bytes, not 128"),
-        ("kkt", 10**6, lambda h: None, r"kkt has shape \(1000000,\), where \(points,\) with points = 6"),
+        (
+            "kkt",
+            10**6,
+            lambda h: None,
+            r"kkt has shape \(1000000,\), where \(points,\) with points = 6",
+        ),
         ("kkt", 10**7, lambda h: None, "bytes of arrays are declared in a file of"),
         ("bomb", 10**6, lambda h: None, "nothing is known about the arrays bomb"),
     ):

@@ -133,7 +133,9 @@ def within(form: Form, prefix: str) -> Form:
     """Give the counts of a form names of their own."""
     if form.shape is None:
         return form
-    return replace(form, shape=tuple(n if isinstance(n, int) else f"{prefix}{n}" for n in form.shape))
+    return replace(
+        form, shape=tuple(n if isinstance(n, int) else f"{prefix}{n}" for n in form.shape)
+    )
 
 
 def name_forms(count: str, prefix: str = "names", optional: bool = False) -> dict[str, Form]:

@@ -132,14 +132,14 @@ def path_forms(header: dict[str, Any], label: str, max_columns: float = math.inf
     if (saved := header["extension"]) is not None:
         own = getattr(_extension(saved), "FORMS", None)
         unknown = [name for name in header["arrays"] if name.startswith("extension.")]
-        forms |= dict.fromkeys(unknown, Form(ANY, None)) if own is None else named("extension.", own)
+        forms |= (
+            dict.fromkeys(unknown, Form(ANY, None)) if own is None else named("extension.", own)
+        )
     return Forms(forms, {"points": points, "points + 1": points + 1, "columns": features})
 
 
 @working("reading")
-def load_path(
-    file: str | os.PathLike | BinaryIO, *, max_columns: int = MAX_COLUMNS
-) -> FeaturePath:
+def load_path(file: str | os.PathLike | BinaryIO, *, max_columns: int = MAX_COLUMNS) -> FeaturePath:
     """Read a path that :func:`save_path` wrote, refusing a file with any byte changed.
 
     Parameters

@@ -34,7 +34,7 @@ MAX_COLUMNS = 5_000_000
 # No small file takes much memory: what it says about itself is compared with its size first.
 _FREE_COLUMNS, _COLUMNS_PER_BYTE = 100_000, 100  # of a sparse table, unless more are asked for
 _FREE_BYTES, _MOST_INFLATED = 1 << 25, 200  # of unpacked text and arrays
-_FREE_CELLS, _CELLS_PER_BYTE = 1 << 24, 1000  # of Parquet, which packs equal values very well
+_FREE_CELLS, _CELLS_PER_BYTE = 1 << 24, 100  # of Parquet, which packs equal values very well
 _PARTS = ("row", "col", "offsets", "blocksize", "_is_array")  # of other sparse formats
 _BLOCK = 1 << 30  # Arrow's 1 MB holds only five rows of 20,000 columns: ten times slower
 
@@ -300,9 +300,7 @@ def _read_npz(path: Path, max_columns: int | None) -> Matrix:
     return Matrix(X, held.get("y"), known)
 
 
-def _check_sparse_shape(
-    held: dict[str, np.ndarray], max_columns: int | None, n_bytes: int
-) -> None:
+def _check_sparse_shape(held: dict[str, np.ndarray], max_columns: int | None, n_bytes: int) -> None:
     """Refuse a shape of a sparse matrix that no part of the file speaks for."""
     shape = held["shape"]
     if shape.shape != (2,) or shape.dtype.kind not in "iu" or shape.min() < 0:

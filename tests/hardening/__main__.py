@@ -11,7 +11,12 @@ import time
 import hardening
 from hardening.tally import Tally, as_table
 
-APART = ("__main__", "tally", "forged", "samples")  # all other modules, but the tests, have a function ``trials``
+APART = (
+    "__main__",
+    "tally",
+    "forged",
+    "samples",
+)  # all other modules, but the tests, have a function ``trials``
 MODULES = [
     module.name
     for module in pkgutil.iter_modules(hardening.__path__)

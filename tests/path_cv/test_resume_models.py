@@ -16,7 +16,18 @@ from hardening.forged import forged, members
 from kernelpath.archive import FOLD
 from kernelpath.evaluation import checkpoint
 from kernelpath.evaluation.checkpoint import FoldStore
-from path_cv.helpers import LOG, STOP, Spy, SpyNB, fits, numbered, path_cv, ring, same_scores, traces
+from path_cv.helpers import (
+    LOG,
+    STOP,
+    Spy,
+    SpyNB,
+    fits,
+    numbered,
+    path_cv,
+    ring,
+    same_scores,
+    traces,
+)
 
 X, Y = ring(60)
 SIZES = [1, 2, 3, 4]
@@ -50,7 +61,13 @@ def _at_once(monkeypatch):
 def _model(**options):
     return path_cv(
         options.pop("selector", None),
-        **{"predictor": "auto", "n_features": SIZES, "scoring": Counting(), "inner_cv": 2, **options},
+        **{
+            "predictor": "auto",
+            "n_features": SIZES,
+            "scoring": Counting(),
+            "inner_cv": 2,
+            **options,
+        },
     )
 
 
@@ -91,7 +108,9 @@ def test_interrupted_while_settings_are_compared(tmp_path, name, where):
     n_calls = _calls(whole)
     assert n_calls >= 50
     rng = np.random.default_rng(0)
-    for number, stop_at in enumerate(rng.integers(3, n_calls, 6 if where == "memory" else 3).tolist()):
+    for number, stop_at in enumerate(
+        rng.integers(3, n_calls, 6 if where == "memory" else 3).tolist()
+    ):
         memory = None if where == "memory" else tmp_path / str(number)
         model = _model(selector=SELECTORS[name], memory=memory)
         done = _calls(model, stop_at)
@@ -223,7 +242,9 @@ FORGED = {
     "few predictors": {"change": lambda h: h.update(chosen=["SpyNB"])},
     "no tuple": {"change": lambda h: h.update(chosen=3)},
     "another table": {"change": lambda h: h.update(n_columns=5)},
-    "settings of others": {"change": lambda h: h.update(tuned=[[1, 4, {}], [2, 0, {}], [4, 0, {}]])},
+    "settings of others": {
+        "change": lambda h: h.update(tuned=[[1, 4, {}], [2, 0, {}], [4, 0, {}]])
+    },
     "unknown settings": {"change": lambda h: h.update(tuned=[[k, 0, {"C": 1}] for k in (1, 2, 4)])},
     "settings of other sizes": {"change": lambda h: h.update(tuned=[[1, 0, {}]])},
     "a number for settings": {"change": lambda h: h.update(tuned=7)},

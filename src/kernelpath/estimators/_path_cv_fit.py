@@ -316,7 +316,10 @@ def _outcome(store: FoldStore, key: str) -> tuple[float, float] | None:
         return store.outcomes[key]
     form = Form(REAL, (2,))
     return store.read(
-        key, "outer", lambda header, label: Forms({"outcome": form}), lambda _, a: tuple(a["outcome"])
+        key,
+        "outer",
+        lambda header, label: Forms({"outcome": form}),
+        lambda _, a: tuple(a["outcome"]),
     )
 
 

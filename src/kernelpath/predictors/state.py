@@ -192,9 +192,7 @@ def joint_from(meta: dict[str, Any], arrays: Arrays, task: Task) -> JointRBFMach
         raise ValueError(f"the rate of the kernel is {rate!r}")
     scaling = Scaling(arrays["mean"], arrays["scale"], arrays["categorical"])
     values = _support_values(arrays)
-    return JointRBFMachine(
-        arrays["columns"], values, scaling, float(rate), head_from(arrays, task)
-    )
+    return JointRBFMachine(arrays["columns"], values, scaling, float(rate), head_from(arrays, task))
 
 
 def mapped_state(machine: MappedMachine) -> State:
