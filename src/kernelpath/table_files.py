@@ -204,9 +204,12 @@ def _check_unpacked(n_bytes: int, path: Path, what: str, hint: str) -> None:
 
 def _unpacked(stream: Any, path: Path) -> bytes:
     """Read packed text, and no more of it than is plausible."""
-    content = stream.read(max(_FREE_BYTES, _MOST_INFLATED * path.stat().st_size) + 1)
-    _check_unpacked(len(content), path, "text", "if it is right, unpack the file first")
-    return content
+    parts, n_bytes = [], 0
+    while part := stream.read(1 << 20):  # at once, the readers would ask for twice the memory
+        parts.append(part)
+        n_bytes += len(part)
+        _check_unpacked(n_bytes, path, "text", "if it is right, unpack the file first")
+    return b"".join(parts)
 
 
 def _read_svmlight(path: Path, codec: str, max_columns: int | None) -> Matrix:

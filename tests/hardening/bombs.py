@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import bz2
 import gzip
-import io
 import lzma
 import subprocess
 import sys
@@ -136,7 +135,7 @@ def _archives() -> dict[str, bytes]:
     def many_points(header: dict) -> None:
         header.update(n_points=n, extension=None)
 
-    points = {name: zeros for name in ("parameters", "values", "kkt", "gaps")}
+    points = dict.fromkeys(("parameters", "values", "kkt", "gaps"), zeros)
     points["weights_indptr"] = np.zeros(n + 1, np.int32)
     points |= {"weights_data": zeros[:0], "weights_steps": np.zeros(0, np.int32)}
     points |= {f"event_{name}": a for name, a in (

@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -131,7 +132,6 @@ def trials(long: bool, seed: int) -> list[Tally]:
             else [every[i] for i in np.sort(rng.choice(len(every), most, replace=False))]
         )
         for case, make in chosen:
-            made = make()
-            tally.add(outcome(lambda: load(io.BytesIO(made)), use, right, VALID), case)
+            tally.add(outcome(partial(load, io.BytesIO(make())), use, right, VALID), case)
         tallies.append(tally)
     return tallies

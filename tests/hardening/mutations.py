@@ -10,6 +10,7 @@ import io
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -106,8 +107,8 @@ def _archives(count: int, rng: np.random.Generator) -> list[Tally]:
         tally = Tally(f"damage: {title}", (RIGHT, REFUSED))
         right = use(load(io.BytesIO(content)))
         for case, damaged in mutations(content, count, rng):
-            what = outcome(lambda: load(io.BytesIO(damaged)), use, right, "silently different")
-            tally.add(what, case)
+            read = partial(load, io.BytesIO(damaged))
+            tally.add(outcome(read, use, right, "silently different"), case)
         tallies.append(tally)
     return tallies
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import os
@@ -129,10 +130,8 @@ def test_interrupted_again_and_again(tmp_path):
         model = _model(nested=True, baselines=["f_test"], memory=tmp_path)
         runs += 1
         Counting.calls, Counting.stop_at = 0, 150
-        try:
+        with contextlib.suppress(KeyboardInterrupt):
             model.fit(X, Y)
-        except KeyboardInterrupt:
-            pass
         total += Counting.calls
     Counting.stop_at = None
     _same(model, whole)

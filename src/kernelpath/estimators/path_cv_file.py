@@ -38,8 +38,8 @@ from kernelpath.archive_forms import (
 )
 from kernelpath.encoding import TableEncoder
 from kernelpath.errors import PathFileError
-from kernelpath.estimators._path_cv_setup import check_switches, is_own, resolve_scorer
 from kernelpath.estimators._path_cv_file_v1 import first_version_settings
+from kernelpath.estimators._path_cv_setup import check_switches, is_own, resolve_scorer
 from kernelpath.estimators.path_cv import PathCV
 from kernelpath.estimators.saved_settings import NotSaved, SettingsWriter, decode_all
 from kernelpath.evaluation.tuning import Choice
