@@ -33,12 +33,13 @@ from kernelpath.atomic import replacing
 from kernelpath.errors import PathFileError
 
 __all__ = [
-    "FOLD", "KINDS", "MAX_COLUMNS", "MODEL", "PATH", "ArchiveKind", "building", "decode_names", "encode_names",
-    "read_archive", "saving", "write_archive",
+    "FOLD", "KINDS", "MAX_COLUMNS", "MODEL", "PATH", "ArchiveKind", "building", "decode_names",
+    "encode_names", "read_archive", "saving", "write_archive",
 ]  # fmt: skip
 
 File = str | os.PathLike | BinaryIO
-FormsOf = Callable[[dict[str, Any], str], Forms]  # from a header and what messages call the file
+# From a header and what messages call the file.
+FormsOf = Callable[[dict[str, Any], str], Forms]
 Arrays = dict[str, np.ndarray]
 
 _SEAL_LENGTH = 64  # hexadecimal SHA-256, as the comment of the zip

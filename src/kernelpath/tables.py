@@ -17,6 +17,7 @@ import numpy as np
 
 from kernelpath.errors import DataError
 from kernelpath.table_files import (
+    MAX_COLUMNS,
     Matrix,
     check_names,
     index_columns,
@@ -61,6 +62,7 @@ def read_table(
     target: str | None = None,
     drop: str | Iterable[str] = (),
     label_first: bool = False,
+    max_columns: int | None = None,
 ) -> Table:
     r"""Read a table file; the format follows from the ending of its name.
 
@@ -74,6 +76,9 @@ def read_table(
         Columns to leave out.
     label_first : bool
         Without `target`, take the first column of a CSV, Parquet or Arrow table as the target.
+    max_columns : int, optional
+        Most columns to accept, since a few bytes can declare any number. Default: 5,000,000, and
+        of a sparse table 100 for each byte of its file, or 100,000.
 
     Returns
     -------
@@ -92,14 +97,17 @@ def read_table(
     """
     source, unwanted = os.fspath(file), dict.fromkeys([drop] if isinstance(drop, str) else drop)
     with naming_file(source):
-        held = read_file(source)
+        held = read_file(source, max_columns)
         if isinstance(held, Matrix):
             return _from_matrix(held, target, unwanted, source)
         return _from_arrow(held, target, unwanted, label_first, source)
 
 
 def read_columns(
-    file: str | os.PathLike[str], wanted: Sequence[str], order: Sequence[str]
+    file: str | os.PathLike[str],
+    wanted: Sequence[str],
+    order: Sequence[str],
+    max_columns: int | None = None,
 ) -> tuple[dict[str, Any], int]:
     """Read some columns of a table file, and nothing else of it: no target is needed.
 
@@ -112,6 +120,8 @@ def read_columns(
     order : sequence of str
         All columns of the table that a model was fitted on: what the columns of a matrix without
         names are called.
+    max_columns : int, optional
+        Most columns to accept. Default: as in `read_table`, or those of that table.
 
     Returns
     -------
@@ -119,7 +129,8 @@ def read_columns(
     n_rows : int
     """
     with naming_file(file):
-        held = read_file(file)
+        enough = max(MAX_COLUMNS, len(order)) if max_columns is None else max_columns
+        held = read_file(file, enough)
         if isinstance(held, Matrix):
             return _columns_of(held, wanted, list(order)), held.X.shape[0]
         table, _ = index_columns(held)
@@ -236,7 +247,9 @@ def _from_matrix(held: Matrix, target: str | None, unwanted: dict[str, None], so
     if target not in (None, "y"):
         hint = "a file of this type brings its own target, 'y'; name that or none"
         raise DataError(f"column {quote(target)} cannot be the target: {hint}")
-    notes = () if names else ("The file names no features: they are called x0, x1, ...",)
+    notes = held.notes
+    if not names:
+        notes = (*notes, "The file names no features: they are called x0, x1, ...")
     names = names or [f"x{j}" for j in range(X.shape[1])]
     check_names(names)
     if labels.size != X.shape[0]:

@@ -15,6 +15,7 @@ APART = (
     "__main__",
     "tally",
     "forged",
+    "samples",
 )  # all other modules, but the tests, have a function ``trials``
 MODULES = [
     module.name

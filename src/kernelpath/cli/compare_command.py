@@ -32,6 +32,7 @@ def compare_command(
     cv: Annotated[int, typer.Option("--cv", min=2, metavar="FOLDS", help="Folds.")] = 5,
     task: opt.TaskOption = opt.Task.auto,
     drop: opt.DropOption = None,
+    max_columns: opt.MaxColumnsOption = None,
     out: opt.OutOption = None,
     overwrite: opt.OverwriteOption = False,
     predictor: opt.PredictorOption = None,
@@ -65,7 +66,8 @@ def compare_command(
         results = [] if out is None else [out / name for name in COMPARISON_FILES]
         refuse_overwriting(results, [data, config])
         refuse_folder(out, COMPARISON_FILES, overwrite)
-        _run(context, data, {"target": target, "drop": drop or []}, wanted, settings, output)
+        read = {"target": target, "drop": drop or [], "max_columns": max_columns}
+        _run(context, data, read, wanted, settings, output)
 
 
 def _run(

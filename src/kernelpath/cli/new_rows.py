@@ -26,11 +26,15 @@ class NewRows:
         Columns to find; others are not looked at.
     all_names : list of str
         All columns that the model was fitted on, in that order.
+    max_columns : int, optional
+        Most columns to accept.
     """
 
-    def __init__(self, file: Path, needed: list[str], all_names: list[str]) -> None:
+    def __init__(
+        self, file: Path, needed: list[str], all_names: list[str], max_columns: int | None = None
+    ) -> None:
         self.source, self._all = str(file), all_names
-        self.columns, self.n_rows = read_columns(file, needed, all_names)
+        self.columns, self.n_rows = read_columns(file, needed, all_names, max_columns)
 
     def notes(self, encoder: Any) -> list[str]:
         """What is odd about the rows, as sentences: values of text that the model has not seen."""

@@ -193,6 +193,15 @@ DropOption = Annotated[
     list[str] | None,
     _option("--drop", metavar="COL", help="Column to leave out; may be repeated."),
 ]
+MaxColumnsOption = Annotated[
+    int | None,
+    _option(
+        "--max-columns",
+        min=1,
+        metavar="N",
+        help="Most columns to accept. Default: 5,000,000; of a small sparse file fewer.",
+    ),
+]
 KernelOption = Annotated[
     Kernel,
     typer.Option(

@@ -32,6 +32,7 @@ def path_command(
     method: opt.MethodOption = opt.Method.lp_kta,
     task: opt.TaskOption = opt.Task.auto,
     drop: opt.DropOption = None,
+    max_columns: opt.MaxColumnsOption = None,
     n_features: opt.SizeOption = None,
     cv: opt.FoldsOption = None,
     out: opt.OutOption = None,
@@ -86,7 +87,7 @@ def path_command(
         refuse_overwriting([place, *results], [data, config])
         refuse_lone(place, PAGE, overwrite)
         refuse_folder(out, RUN_FILES, overwrite)
-        read = {"target": target, "drop": drop or []}
+        read = {"target": target, "drop": drop or [], "max_columns": max_columns}
         if settings is None:
             refuse_removing(out, "model.kpmodel", "a run without --cv")
             _run_path(context, data, read, n_features, selector, output)

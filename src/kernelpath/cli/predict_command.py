@@ -11,8 +11,8 @@ from typing import Annotated, Any
 
 import typer
 
+from kernelpath.cli import options as opt
 from kernelpath.cli.console import friendly_errors, safe, say_notes
-from kernelpath.cli.options import OverwriteOption
 from kernelpath.progress import begin, passed_on, progress_bar
 
 
@@ -59,7 +59,8 @@ def predict_command(
         bool,
         typer.Option("--proba", help="Probabilities too; needs a run of path --cv --proba."),
     ] = False,
-    overwrite: OverwriteOption = False,
+    overwrite: opt.OverwriteOption = False,
+    max_columns: opt.MaxColumnsOption = None,
 ) -> None:
     """Predict new rows with the model of a run.
 
@@ -76,7 +77,7 @@ def predict_command(
         refuse_overwriting([out], [data, run, run / "model.kpmodel"])
         refuse_lone(out, PREDICTIONS, overwrite)
         with progress_bar(patience=0):
-            text, rows = _predict(run, data, n_features, proba)
+            text, rows = _predict(run, data, n_features, proba, max_columns)
         if out is None:
             typer.echo(text, nl=False)
             return
@@ -91,14 +92,16 @@ def _check_place(out: Path | None) -> None:
         )
 
 
-def _predict(run: Path, data: Path, n_features: int | None, proba: bool) -> tuple[str, int]:
+def _predict(
+    run: Path, data: Path, n_features: int | None, proba: bool, max_columns: int | None
+) -> tuple[str, int]:
     import numpy as np
 
     from kernelpath.cli.new_rows import NewRows
     from kernelpath.errors import DataError
 
     begin(f"reading {run.name}")
-    model = _load(run)
+    model = _load(run, max_columns)
     size = _size(model, n_features)
     if proba and not hasattr(model, "predict_proba"):
         raise DataError(
@@ -111,7 +114,7 @@ def _predict(run: Path, data: Path, n_features: int | None, proba: bool) -> tupl
         )
     names = [str(name) for name in model.path_.feature_names]
     begin(f"reading {data.name}")
-    rows = NewRows(data, _needed(model, size), names)
+    rows = NewRows(data, _needed(model, size), names, max_columns)
     say_notes(rows.notes(model._encoder))
     columns: dict[str, list[Any]] = {"prediction": []}
     counted = _Counted(rows.n_rows, 2 if proba else 1)
@@ -148,7 +151,7 @@ class _Counted:
         share(0, 0)
 
 
-def _load(run: Path) -> Any:
+def _load(run: Path, max_columns: int | None) -> Any:
     from kernelpath.cli.folders import reading
     from kernelpath.cli.manifest import refuse_mismatch
     from kernelpath.errors import PathFileError
@@ -164,7 +167,8 @@ def _load(run: Path) -> Any:
             raise PathFileError(f"{run}: no such file or folder: check the name")
         if run.is_dir():
             refuse_mismatch(run, ["model.kpmodel"])
-        return load_model(file)
+        limit = {} if max_columns is None else {"max_columns": max_columns}
+        return load_model(file, **limit)
 
 
 def _size(model: Any, n_features: int | None) -> int:

@@ -7,6 +7,7 @@ holds the path, the scores, the operating point and the models, not the training
 from __future__ import annotations
 
 import io
+import json
 import math
 import os
 from functools import partial
@@ -38,12 +39,12 @@ from kernelpath.archive_forms import (
 from kernelpath.encoding import TableEncoder
 from kernelpath.errors import PathFileError
 from kernelpath.estimators._path_cv_file_v1 import first_version_settings
-from kernelpath.estimators._path_cv_setup import is_own, resolve_scorer
+from kernelpath.estimators._path_cv_setup import check_switches, is_own, resolve_scorer
 from kernelpath.estimators.path_cv import PathCV
 from kernelpath.estimators.saved_settings import NotSaved, SettingsWriter, decode_all
 from kernelpath.evaluation.tuning import Choice
 from kernelpath.nested import NestedScore
-from kernelpath.operating_point import OperatingPoint
+from kernelpath.operating_point import OperatingPoint, check_rule
 from kernelpath.path_file import load_path, save_path
 from kernelpath.predictors.models import ConstantModel, KernelModel
 from kernelpath.predictors.state import machine_forms, machine_from, machine_state
@@ -204,8 +205,11 @@ def _build(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> PathCV:
         model = PathCV(**first_version_settings(header, path.method))
     else:
         model = PathCV(**decode_all(header["settings"], _own(arrays, "settings")))
-    if not (is_own(model.predictor) and isinstance(model.probability, bool)):
+    if not is_own(model.predictor):
         raise ValueError("the predictor is none that a file can hold")
+    check_switches(model)
+    if not isinstance(model.rule, NotSaved):
+        check_rule(model.rule, model.budget, model.tolerance)
     model.task_ = header["task"]
     model.n_features_in_ = int(header["n_features_in"])
     classes = _labels(header["classes"], arrays)
@@ -214,6 +218,8 @@ def _build(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> PathCV:
         model.classes_ = classes
     if header["has_names"]:
         model.feature_names_in_ = np.array(decode_names(arrays), dtype=object)
+        if not np.array_equal(model.feature_names_in_, path.feature_names):
+            raise ValueError("the columns of the path have other names than those of the model")
     names = model.feature_names_in_ if header["frame"] else None
     categories = _checked_categories(header["categories"], model.n_features_in_)
     exponents = _exponents(arrays.get("exponents"), model.n_features_in_)
@@ -242,10 +248,17 @@ def _build(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> PathCV:
     model._choices = {
         int(k): Choice(-1, saved["settings"], float("nan")) for k, saved in header["models"].items()
     }
+    calibrated = model.probability and model.task_ == "classification"
+    if any(fitted.has_proba != calibrated for fitted in _machines(model)):
+        raise ValueError("the machines are not calibrated as the model says")
     model.model_ = model._models[model.operating_point_.n_features]
     if not isinstance(model.scoring, NotSaved):  # a function cannot be saved
         model.scorer_, _ = resolve_scorer(model.scoring, model.task_)
     return model
+
+
+def _machines(model: PathCV) -> list[Any]:
+    return [fitted for fitted in model._models.values() if isinstance(fitted, KernelModel)]
 
 
 def _check_classes(classes: np.ndarray | None, task: str) -> None:
@@ -277,6 +290,7 @@ def _model_state(fitted: Any) -> tuple[str, dict[str, Any], dict[str, np.ndarray
 def _model(saved: dict[str, Any], arrays: dict[str, np.ndarray], task: Task) -> Any:
     if not isinstance(saved["settings"], dict):
         raise ValueError("the settings of a machine are not given by name")
+    json.dumps(saved["settings"], allow_nan=False)  # a ValueError for what no setting can be
     if saved["kind"] == ConstantModel.name:
         if len(arrays["value"]) != (1 if task.classes is None else len(task.classes)):
             raise ValueError("the constant prediction does not fit the classes")

@@ -87,13 +87,14 @@ def head_from(arrays: Arrays, task: Task, kind: type[SVMHead] = SVMHead) -> Any:
     if "dual_coef" not in arrays:
         return None
     coef, classes = arrays["dual_coef"], arrays.get("head_classes")
+    known = 0 if task.classes is None else len(task.classes)
     if (classes is None) != (task.classes is None):
         raise ValueError("the machine is for another task")
     if len(coef) != _n_outputs(classes, kind):
         raise ValueError("the number of decisions does not fit the classes")
     if classes is not None and not (np.diff(classes) > 0).all():
         raise ValueError("the classes of the machine are not in order")
-    if classes is not None and (len(classes) < 2 or classes[-1] >= len(task.classes)):
+    if classes is not None and (len(classes) < 2 or classes[-1] >= known):
         raise ValueError("the classes of the machine are not those of the model")
     calibration = arrays.get("calibration")
     if calibration is not None:
