@@ -48,8 +48,10 @@ def call(thing: Any, method: str, *arguments: Any, shape: tuple[int, ...] | None
     """What a method gives as an array of floats of a shape; its exceptions become sentences."""
     try:
         with np.errstate(all="ignore"):
-            given = getattr(thing, method)(*arguments)
-        values = np.asarray(given, dtype=np.float64)
+            given = getattr(thing, method)(*(read_only(one) for one in arguments))
+        values = as_numbers(thing, method, given)
+    except ExtensionError:
+        raise
     except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError,
             ValueError) as error:  # fmt: skip
         problem = f"fails at a point of trial: {type(error).__name__}: {error}"
@@ -59,6 +61,21 @@ def call(thing: Any, method: str, *arguments: Any, shape: tuple[int, ...] | None
             thing, method, f"gives an array of shape {values.shape} where {shape} is needed."
         )
     return values
+
+
+def read_only(value: Any) -> Any:
+    """An array that cannot be changed in place; anything else as it is."""
+    if isinstance(value, np.ndarray):
+        value = value.view()
+        value.flags.writeable = False
+    return value
+
+
+def as_numbers(thing: Any, method: str, given: Any) -> NDArray[np.float64]:
+    """What a method gave, in double precision; complex numbers are refused, not cut."""
+    if np.iscomplexobj(given):
+        raise refused(thing, method, "gives complex numbers.")
+    return np.asarray(given, dtype=np.float64)
 
 
 def _agree(a: Any, b: Any, scale: Any, tol: float) -> bool:
