@@ -206,10 +206,15 @@ def _probe_derivative(
 # -- regularizers ----------------------------------------------------------------------------------
 
 
-def probe_regularizer(regularizer: Any, n: int) -> None:
-    """Refuse a regularizer of ``n`` weights whose parts contradict each other."""
+def probe_regularizer(regularizer: Any, n: int, feasible: Any = None) -> None:
+    """Refuse a regularizer of ``n`` weights whose parts contradict each other.
+
+    With a set it is tried there: it may have no value elsewhere.
+    """
     rng = np.random.default_rng(0)
     points = [scale * rng.uniform(0.2, 1.0, size=n) for scale in (0.1, 1.0, 3.0)]
+    if feasible is not None:
+        points = [0.5 * (feasible.start(n) + feasible.project(d)) for d in points]
     sparse = points[1] * (np.arange(n) % 2 == 0)
     values = [_value(regularizer, d) for d in (*points, sparse, np.zeros(n))]
     slopes = [call(regularizer, "gradient", d, shape=(n,)) for d in points]
