@@ -57,10 +57,10 @@ def test_the_guide_to_the_report_runs(tmp_path, monkeypatch):
 def test_what_the_guide_adds_works():
     names: dict = {"__name__": "guide"}
     blocks = python_blocks(ROOT / "docs" / "guide" / "extend.md")
-    assert len(blocks) == 3
+    assert len(blocks) == 4
     for block in blocks:
         exec(compile(block, "extend.md", "exec"), names)
-    prices = blocks[1].split("class Prices")[1].split("data =")[0]
+    prices = blocks[2].split("class Prices")[1].split("data =")[0]
     assert sum(bool(line.strip()) for line in prices.splitlines()) <= 20
     kernel, u = names["BoundCauchy"](names["data"].X), np.linspace(-1, 1, 150)[:, None]
     d, step = np.full(8, 0.3), 1e-6 * np.eye(8)[2]

@@ -14,6 +14,7 @@ from sklearn.svm import SVC
 
 import kernelpath as kp
 from kernelpath.fits.losses import LeastSquares
+from kernelpath.weighted.products import ProductRBF
 
 RING = kp.datasets.make_ring(n_samples=120, n_features=8, random_state=0)
 X, Y = RING.X, RING.y
@@ -146,12 +147,27 @@ def test_tables_of_all_kinds():
         kp.GMKLClassifier("product").fit(mixed, X[:, 0] > 0)
 
 
+class Twice(ProductRBF):
+    """Products of Gaussians of half the width: rows count twice, new ones too."""
+
+    def __init__(self, rows):
+        super().__init__(2.0 * rows)
+
+    def cross_times(self, weights, X, U):
+        return super().cross_times(weights, 2.0 * X, U)
+
+
 class Doubled:
-    """A kernel of one's own: products of Gaussians of twice the width."""
+    """A kernel of one's own."""
 
     def bind(self, rows):
-        from kernelpath.weighted.products import ProductRBF
+        return Twice(rows)
 
+
+class Forgetful:
+    """It forgets for new rows what it does to those of training."""
+
+    def bind(self, rows):
         return ProductRBF(2.0 * rows)
 
 
@@ -167,6 +183,8 @@ def test_kernels_of_ones_own():
     assert heaviest(own) == RELEVANT
     with pytest.raises(TypeError, match="which lacks n_kernels"):
         kp.GMKLClassifier(Halfway()).fit(X, Y)
+    with pytest.raises(kp.ExtensionError, match="cross_times of the training rows differs"):
+        kp.GMKLClassifier(Forgetful()).fit(X, Y)
 
 
 def test_copies_starts_and_weights_of_rows():

@@ -48,8 +48,10 @@ def call(thing: Any, method: str, *arguments: Any, shape: tuple[int, ...] | None
     """What a method gives as an array of floats of a shape; its exceptions become sentences."""
     try:
         with np.errstate(all="ignore"):
-            given = getattr(thing, method)(*arguments)
-        values = np.asarray(given, dtype=np.float64)
+            given = getattr(thing, method)(*(read_only(one) for one in arguments))
+        values = as_numbers(thing, method, given)
+    except ExtensionError:
+        raise
     except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError,
             ValueError) as error:  # fmt: skip
         problem = f"fails at a point of trial: {type(error).__name__}: {error}"
@@ -59,6 +61,21 @@ def call(thing: Any, method: str, *arguments: Any, shape: tuple[int, ...] | None
             thing, method, f"gives an array of shape {values.shape} where {shape} is needed."
         )
     return values
+
+
+def read_only(value: Any) -> Any:
+    """An array that cannot be changed in place; anything else as it is."""
+    if isinstance(value, np.ndarray):
+        value = value.view()
+        value.flags.writeable = False
+    return value
+
+
+def as_numbers(thing: Any, method: str, given: Any) -> NDArray[np.float64]:
+    """What a method gave, in double precision; complex numbers are refused, not cut."""
+    if np.iscomplexobj(given):
+        raise refused(thing, method, "gives complex numbers.")
+    return np.asarray(given, dtype=np.float64)
 
 
 def _agree(a: Any, b: Any, scale: Any, tol: float) -> bool:
@@ -189,10 +206,15 @@ def _probe_derivative(
 # -- regularizers ----------------------------------------------------------------------------------
 
 
-def probe_regularizer(regularizer: Any, n: int) -> None:
-    """Refuse a regularizer of ``n`` weights whose parts contradict each other."""
+def probe_regularizer(regularizer: Any, n: int, feasible: Any = None) -> None:
+    """Refuse a regularizer of ``n`` weights whose parts contradict each other.
+
+    With a set it is tried there: it may have no value elsewhere.
+    """
     rng = np.random.default_rng(0)
     points = [scale * rng.uniform(0.2, 1.0, size=n) for scale in (0.1, 1.0, 3.0)]
+    if feasible is not None:
+        points = [0.5 * (feasible.start(n) + feasible.project(d)) for d in points]
     sparse = points[1] * (np.arange(n) % 2 == 0)
     values = [_value(regularizer, d) for d in (*points, sparse, np.zeros(n))]
     slopes = [call(regularizer, "gradient", d, shape=(n,)) for d in points]

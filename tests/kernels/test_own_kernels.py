@@ -17,12 +17,13 @@ from kernels.examples import COMPILED, EXAMPLES, OWN, Cauchy, Wide
 from reference import own_kernels as slow
 
 RNG = np.random.default_rng(0)
-X = np.round(RNG.normal(size=(45, 5)), 2)
+N = 36  # more than the rows that are few enough for any algorithm
+X = np.round(RNG.normal(size=(N, 5)), 2)
 X[:, 3] = X[:, 3] > 0  # two values
-X[:, 4] = np.round(3 * np.abs(X[:, 4])) * (RNG.uniform(size=45) < 0.4)  # mostly zeros
+X[:, 4] = np.round(3 * np.abs(X[:, 4])) * (RNG.uniform(size=N) < 0.4)  # mostly zeros
 NEW = np.vstack([X[:3], np.round(RNG.normal(size=(8, 5)), 2)])
 NEW[3:, 3] = 1.0
-COUNTS = RNG.integers(1, 4, size=45)
+COUNTS = RNG.integers(1, 4, size=N)
 SIGNAL = np.abs(X[:, 0]) + 0.7 * X[:, 1] + 0.3 * X[:, 3]
 TARGETS = {
     "two classes": ((SIGNAL > 0.9).astype(int), "classification"),
@@ -198,14 +199,34 @@ def test_path_cv(example, target, table):
         assert np.abs(got - expected).max() < 0.01 * np.ptp(expected)
 
 
-def test_path_cv_with_more_rows_than_a_matrix_allows(own, monkeypatch):
+def test_path_cv_with_more_rows_than_a_matrix_allows(own, monkeypatch, tmp_path):
     y, task = TARGETS["two classes"]
     exact = _path_cv(own, y, task)
     monkeypatch.setattr(base, "LARGE_ROWS", 20)
     mapped = _path_cv(own, y, task)
     assert np.mean(mapped.predict(NEW) == exact.predict(NEW)) >= 0.8
     with pytest.raises(ValueError, match="cannot be saved"):
-        mapped.save("nowhere.kpmodel")
+        mapped.save(tmp_path / "model.kpmodel")
+
+
+def test_finished_folds_of_another_formula_are_not_taken(tmp_path):
+    y, _ = TARGETS["two classes"]
+
+    def scores(power):
+        class Power(kp.FeatureKernel):
+            def gamma(self, sigma):
+                return 1 / np.square(sigma)
+
+            def half_squared_distance(self, x, z, gamma):
+                return -np.expm1(-((gamma * np.square(np.subtract(x, z))) ** power))
+
+        selector = kp.LpKTASelector(kernel=Power())
+        model = kp.PathCV(selector, predictor="weighted_kernel", n_features=[1, 2, 3], cv=3,
+                          memory=tmp_path)  # fmt: skip
+        model.fit(X, y)
+        return len(list(tmp_path.glob("*.kpfold")))
+
+    assert [scores(1.0), scores(1.0), scores(0.2)] == [3, 3, 6]
 
 
 def test_own_kernels_are_not_saved(own, tmp_path):
@@ -238,14 +259,14 @@ def test_gmkl(example, target, table):
 
 def test_gmkl_uniform_paths_and_landmarks(example):
     y, _ = TARGETS["two classes"]
-    K, K_new = slow.combined(X, NEW, np.full(5, 45 / 5), example.k, example.width)
+    K, K_new = slow.combined(X, NEW, np.full(5, N / 5), example.k, example.width)
     uniform = kp.GMKLClassifier(base_kernel=example.kernel, weights="uniform", tol=1e-8).fit(X, y)
     (solution,) = solve_duals(K, [Hinge(1.0).dual(np.where(y == 1, 1.0, -1.0))], 1e-10)
     # The objective counts the sum of the weights, which is 1.
     assert uniform.objective_ - 1.0 == pytest.approx(solution.dual, rel=1e-6)
     assert close(uniform.decision_function(NEW), K_new @ solution.u + solution.bias, 1e-4)
     rough = kp.GMKLClassifier(
-        base_kernel=example.kernel, weights="uniform", tol=1e-8, nystrom=45
+        base_kernel=example.kernel, weights="uniform", tol=1e-8, nystrom=N
     ).fit(X, y)
     assert close(rough.decision_function(NEW), uniform.decision_function(NEW), 1e-4)
     path = kp.GMKLClassifier(base_kernel=example.kernel, strengths=4).fit(X, y).path_
@@ -256,7 +277,7 @@ def test_gmkl_uniform_paths_and_landmarks(example):
 def test_nmmkl(example, table):
     y, _ = TARGETS["two classes"]
     selector = kp.NMMKLSelector([2], C=1.0, kernel=example.kernel).fit(TABLES[table](X), y)
-    chosen = np.where(selector.support_, 45.0, 0.0)
+    chosen = np.where(selector.support_, float(N), 0.0)
     K, _ = slow.combined(X, NEW, chosen, example.k, example.width)
     (solution,) = solve_duals(K, [HuberHinge(1.0, 0.1).dual(np.where(y == 1, 1.0, -1.0))], 1e-10)
     assert selector.support_.sum() == 2

@@ -302,6 +302,24 @@ def test_a_subclass_of_a_divergence_of_the_package_is_itself():
     assert np.abs(half.weights.toarray() - twin.weights.toarray()).max() < 1e-10
 
 
+def test_a_linear_term_changes_no_divergence():
+    """The slope at the reference counts there too where the reference is 0."""
+    tilted = type("Tilted", (kp.SquaredEuclidean,), {
+        "generator": lambda self, x: np.square(x) + 3 * np.asarray(x),
+        "derivative": lambda self, x: 2 * np.asarray(x, dtype=float) + 3,
+    })()  # fmt: skip
+    path = kp.LpKTASelector(divergence=tilted, bregman_strength=1.0).fit(X, Y).path_
+    twin = kp.LpKTASelector(bregman_strength=1.0).fit(X, Y).path_
+    assert np.abs(path.weights.toarray() - twin.weights.toarray()).max() < 1e-10
+    assert np.abs(path.values - twin.values).max() < 1e-10
+
+
+def test_a_divergence_without_a_slope_at_its_reference_is_refused():
+    steep = type("Steep", (kp.GeneralizedKL,), {"positive_reference": False})()
+    with pytest.raises(kp.DataError, match="has the derivative -inf at 0; give a reference"):
+        kp.LpKTASelector(divergence=steep).fit(X, Y)
+
+
 def test_a_divergence_that_fails_later_is_an_error():
     late = _changed(Quartic, derivative=lambda v, x: np.where(np.asarray(x) > 3, np.nan, v))()
     with pytest.raises(kp.ExtensionError, match=r"Changed\.(derivative|generator)"):
@@ -560,3 +578,39 @@ def test_an_honest_weighted_kernel_is_solved():
 def test_energy_is_honest():
     """One less its distance is not positive definite, but its own kernel is."""
     probe_kernel(Energy())
+
+
+class InPlace(Cauchy):
+    def half_squared_distance(self, x, z, gamma):
+        x *= np.sqrt(gamma)
+        return super().half_squared_distance(x, z, 1.0)
+
+
+class Complex(Cauchy):
+    def half_squared_distance(self, x, z, gamma):
+        return super().half_squared_distance(x, z, gamma) + 0j
+
+
+class Static(kp.FeatureKernel):
+    @staticmethod
+    def gamma(sigma):
+        return 1 / np.square(sigma)
+
+    @staticmethod
+    def half_squared_distance(x, z, gamma):
+        return Cauchy().half_squared_distance(x, z, gamma)
+
+
+def test_kernels_that_change_their_arguments_or_give_complex_numbers():
+    before = X.copy()
+    with pytest.raises(kp.ExtensionError, match=r"InPlace.*read-only"):
+        kp.alignments(X, Y, kernel=InPlace())
+    assert np.array_equal(X, before)
+    with pytest.raises(kp.ExtensionError, match=r"Complex.half_squared_distance gives complex"):
+        kp.alignments(X, Y, kernel=Complex())
+
+
+def test_static_methods_are_methods():
+    assert np.array_equal(
+        kp.alignments(X, Y, kernel=Static()), kp.alignments(X, Y, kernel=Cauchy())
+    )

@@ -46,11 +46,12 @@ def probe_parts(estimator: Any, problem: Problem) -> None:
             probe_dual(estimator.loss, dual, problem.kernel.n_rows)
     if estimator.feasible is not None and is_own(estimator.feasible):
         probe_feasible(estimator.feasible, n)
-    if estimator.regularizer is not None and is_own(estimator.regularizer):
-        probe_regularizer(estimator.regularizer, n)
-        if estimator.strengths is not None and hasattr(estimator.regularizer, "with_strength"):
+    own = estimator.regularizer
+    if own is not None and is_own(own):
+        probe_regularizer(own, n, estimator.feasible)
+        if estimator.strengths is not None and hasattr(own, "with_strength"):
             for strength in (0.5, 2.0):
-                probe_regularizer(estimator.regularizer.with_strength(strength), n)
+                probe_regularizer(own.with_strength(strength), n, estimator.feasible)
 
 
 def _named(estimator: Any) -> str | None:

@@ -346,4 +346,10 @@ def _reference(
         raise DataError("reference must be finite and not negative.")
     if divergence.positive_reference and values.min() <= 0:
         raise DataError(f"The divergence {divergence.name!r} needs a positive reference.")
+    slope = divergence.derivative(values.min())
+    if not np.isfinite(slope):
+        raise DataError(
+            f"The divergence {divergence.name!r} has the derivative {float(slope)} at "
+            f"{values.min():g}; give a reference where it is finite."
+        )
     return np.broadcast_to(values, (n_features,)).astype(np.float64)

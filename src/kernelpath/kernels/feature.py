@@ -92,19 +92,24 @@ def _depth(cls: type, name: str) -> int:
     return next(i for i, ancestor in enumerate(cls.__mro__) if name in vars(ancestor))
 
 
-def _gram_of_distance(cls: Any) -> Any:
+def _method(cls: type, name: str, kernel: FeatureKernel) -> Any:
+    """The method as a class has it, for an object of it or of a subclass with another one."""
+    return vars(cls.__mro__[_depth(cls, name)])[name].__get__(kernel, type(kernel))
+
+
+def _gram_of_distance(cls: type) -> Any:
     """``gram`` for a class that defines the distance; not that of a later subclass."""
 
     def gram(self: FeatureKernel, x: ArrayLike, z: ArrayLike, gamma: float) -> NDArray:
         """``k(x, z)`` for one-dimensional ``x`` and ``z``: one less the half squared distance."""
         x, z = np.asarray(x, dtype=float), np.asarray(z, dtype=float)
-        return 1.0 - cls.half_squared_distance(self, x[:, None], z[None, :], gamma)
+        return 1.0 - _method(cls, FORMULAS[0], self)(x[:, None], z[None, :], gamma)
 
     gram.derived = True  # type: ignore[attr-defined]
     return gram
 
 
-def _distance_of_gram(cls: Any) -> Any:
+def _distance_of_gram(cls: type) -> Any:
     """``half_squared_distance`` for a class that defines the kernel."""
 
     def half_squared_distance(
@@ -112,8 +117,9 @@ def _distance_of_gram(cls: Any) -> Any:
     ) -> NDArray:
         """``d(x, z)`` for broadcastable ``x`` and ``z``, from the kernel."""
         x, z = np.asarray(x, dtype=float), np.asarray(z, dtype=float)
-        own, other = (_diagonal(cls, self, values.ravel(), gamma) for values in (x, z))
-        cross = np.asarray(cls.gram(self, x.ravel(), z.ravel(), gamma))
+        k = _method(cls, FORMULAS[1], self)
+        own, other = (_diagonal(k, values.ravel(), gamma) for values in (x, z))
+        cross = np.asarray(k(x.ravel(), z.ravel(), gamma))
         d = 0.5 * (own[:, None] + other) - cross
         places = (np.arange(values.size).reshape(values.shape) for values in (x, z))
         return d[tuple(places)]
@@ -121,13 +127,10 @@ def _distance_of_gram(cls: Any) -> Any:
     return half_squared_distance
 
 
-def _diagonal(cls: Any, kernel: FeatureKernel, x: NDArray, gamma: float) -> NDArray[np.float64]:
+def _diagonal(k: Any, x: NDArray, gamma: float) -> NDArray:
     """``k(x, x)`` of each value."""
-    out = np.empty(len(x))
-    for start in range(0, len(x), DIAGONAL_BLOCK):
-        some = slice(start, start + DIAGONAL_BLOCK)
-        out[some] = np.diagonal(cls.gram(kernel, x[some], x[some], gamma))
-    return out
+    blocks = (x[start : start + DIAGONAL_BLOCK] for start in range(0, len(x), DIAGONAL_BLOCK))
+    return np.concatenate([np.diagonal(k(some, some, gamma)) for some in blocks])
 
 
 @dataclass(frozen=True)

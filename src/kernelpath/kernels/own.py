@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from kernelpath.errors import ExtensionError
 from kernelpath.kernels import codes
 from kernelpath.kernels.feature import DIAGONAL_BLOCK, FeatureKernel, formula_code
+from kernelpath.probes import as_numbers, read_only
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
@@ -26,6 +27,7 @@ def distance_block(kernel: FeatureKernel, x: Vector, z: Vector, gamma: float) ->
     array([[0.5],
            [4.5]])
     """
+    x, z = read_only(x), read_only(z)
     d = kernel.half_squared_distance(x[:, None], z[None, :], gamma)
     return _checked(kernel, "half_squared_distance", d, x, z, gamma)
 
@@ -38,6 +40,7 @@ def kernel_values(kernel: FeatureKernel, x: Vector, z: Vector, gamma: float) -> 
     """
     if formula_code(kernel) != codes.OWN:
         return kernel.gram(x, z, gamma)
+    x, z = read_only(x), read_only(z)
     if not _from_distance(kernel):
         return _checked(kernel, "gram", kernel.gram(x, z, gamma), x, z, gamma)
     zero = np.zeros(1)
@@ -61,7 +64,7 @@ def _checked(
     kernel: FeatureKernel, method: str, given: NDArray, x: Vector, z: Vector, gamma: float
 ) -> Matrix:
     """The values as numbers of the right shape."""
-    values = np.asarray(given, dtype=np.float64)
+    values = as_numbers(kernel, method, given)
     label = f"{type(kernel).__name__}.{method}"
     if values.shape != (len(x), len(z)):
         raise ExtensionError(

@@ -65,8 +65,7 @@ class PNormProblem:
     def scores(self) -> NDArray[np.float64]:
         """``b_i``; minus infinity for constant columns."""
         scores = self.alignments.copy()
-        shifted = self.divergence.positive_reference or np.any(self.reference != 0)
-        if self.bregman_strength > 0 and shifted:
+        if self.bregman_strength > 0:
             scores += self.bregman_strength * self._slope(self.reference)
         scores[~self.usable] = -np.inf
         return scores

@@ -172,7 +172,7 @@ class SumOfParts(HeldSum):
         """Centred matrix of a part."""
         if self.n_rows > MOST_DENSE_ROWS:
             raise DataError(
-                f"The {part.kernel.name} kernel of {_columns_text(part)} has a high rank, which "
+                f"The kernel {part.kernel!r} of {_columns_text(part)} has a high rank, which "
                 f"needs a matrix of {self.n_rows:,} x {self.n_rows:,} numbers; take a wider "
                 "kernel, fewer rows, or the approximation nystrom=500."
             )
