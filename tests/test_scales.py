@@ -138,7 +138,8 @@ def test_l1kr_predicts_new_rows_of_any_size_or_says_which_it_cannot(kernel, size
 
 
 def test_a_polynomial_goes_on_as_far_as_numbers_do():
-    model = kp.L1KRRegressor("polynomial", 0.3, degree=2, search_branches=False).fit(X, NUMBERS)
+    model = kp.L1KRRegressor("polynomial", None, ridge=1.0, degree=2, search_branches=False)
+    model.fit(X, NUMBERS)
     bend = model.predict(1e30 * NEW) / 1e60
     np.testing.assert_allclose(model.predict(1e140 * NEW) / 1e280, bend, rtol=1e-9)
 
