@@ -68,11 +68,13 @@ def predict_command(
     """
     with friendly_errors():
         from kernelpath.cli.files import refuse_overwriting, write_alone
+        from kernelpath.cli.run import collected_warnings
 
         _check_place(out)
         refuse_overwriting([out], [data, run, run / "model.kpmodel"])
-        with progress_bar(patience=0):
+        with collected_warnings() as notes, progress_bar(patience=0):
             text, rows = _predict(run, data, n_features, proba)
+        say_notes(notes)
         if out is None:
             typer.echo(text, nl=False)
             return
