@@ -46,7 +46,7 @@ ALLOWED = {
     "alignment": FOUNDATION,
     "fits": FOUNDATION | {"grams"},
     "feasible_sets": set(),
-    "grams": set(),
+    "grams": {"compiled"},
     "weight_norms": set(),
     "weighted": FOUNDATION | {"grams"},
     "problem": FOUNDATION | {"grams", "fits", "feasible_sets", "weight_norms", "weighted"},
