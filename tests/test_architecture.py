@@ -61,7 +61,7 @@ ALLOWED = {
     },
     "weighting": set(),
     "rankings": {"errors", "kernels", "path", "units", "weighting"},
-    "scoring": {"errors", "path"},
+    "scoring": {"errors", "path", "units"},
     "predictors": FOUNDATION | {"combine", "rankings", "weighting"},
     "evaluation": FOUNDATION | {"path", "rankings", "scoring", "predictors"},
     "report": FOUNDATION | {"path", "alignment", "combine", "rankings", "scoring"},

@@ -138,7 +138,8 @@ def test_l1kr_predicts_new_rows_of_any_size_or_says_which_it_cannot(kernel, size
 
 
 def test_a_polynomial_goes_on_as_far_as_numbers_do():
-    model = kp.L1KRRegressor("polynomial", 0.3, degree=2, search_branches=False).fit(X, NUMBERS)
+    model = kp.L1KRRegressor("polynomial", None, ridge=1.0, degree=2, search_branches=False)
+    model.fit(X, NUMBERS)
     bend = model.predict(1e30 * NEW) / 1e60
     np.testing.assert_allclose(model.predict(1e140 * NEW) / 1e280, bend, rtol=1e-9)
 
@@ -172,3 +173,21 @@ def test_pages_show_the_units_of_the_user(tmp_path):
             assert np.nanmax(np.abs(np.array(view["curves"], dtype=float))) > 1e199
         assert "NaN" not in json.dumps(summary)
         kp.save_html(summary, tmp_path / "page.html")
+
+
+class Own(kp.RBF):
+    """A kernel whose formula only its author knows."""
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda far: kp.alignments(far, LABELS, kernel=Own()),
+        lambda far: kp.LpKTASelector(step=0.5, kernel=Own()).fit(far, LABELS),
+        lambda far: kp.GMKLClassifier(base_kernel=Own()).fit(far, LABELS),
+        lambda far: kp.NMMKLSelector(1, kernel=Own()).fit(far, LABELS),
+    ],
+)
+def test_kernels_of_the_users_own_are_not_given_columns_in_other_units(use):
+    with pytest.raises(kp.DataError, match=r"olumns 0, 1, 3.*another unit"):
+        use(X * MIXED)

@@ -17,6 +17,7 @@ from scipy import sparse
 
 from kernelpath.errors import DataError
 from kernelpath.path_parts import Frozen, Supports, frozen_csr, frozen_vector, nearest_sizes
+from kernelpath.units import in_units, size_exponent
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -150,7 +151,9 @@ class PathScores(Frozen):
         done = self.per_fold[self.finished]
         if len(done) < 2:
             return np.full(len(self.n_features), np.nan)
-        return done.std(axis=0, ddof=1) / np.sqrt(len(done))
+        unit = size_exponent(np.abs(done).max())  # R squared may be any negative number
+        spread = in_units(in_units(done, unit).std(axis=0, ddof=1), -unit)
+        return spread / np.sqrt(len(done))
 
     @property
     def chance_mean(self) -> float:

@@ -64,8 +64,8 @@ def in_units(values: Any, exponents: ArrayLike) -> Any:
 
     Examples
     --------
-    >>> in_units(np.array([[3.0, 1e-300]]), [0, -1000]).tolist()
-    [[3.0, 10.715086071862674]]
+    >>> in_units(np.array([[3.0, 2.0**-1000]]), [0, -999]).tolist()
+    [[3.0, 0.5]]
     """
     powers = np.asarray(exponents)
     if not powers.any():

@@ -72,12 +72,14 @@ def predict_command(
     with friendly_errors():
         from kernelpath.cli.files import refuse_overwriting, write_alone
         from kernelpath.cli.manifest import PREDICTIONS, refuse_lone
+        from kernelpath.cli.run import collected_warnings
 
         _check_place(out)
         refuse_overwriting([out], [data, run, run / "model.kpmodel"])
         refuse_lone(out, PREDICTIONS, overwrite)
-        with progress_bar(patience=0):
+        with collected_warnings() as notes, progress_bar(patience=0):
             text, rows = _predict(run, data, n_features, proba, max_columns)
+        say_notes(notes)
         if out is None:
             typer.echo(text, nl=False)
             return
