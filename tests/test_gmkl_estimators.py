@@ -46,7 +46,9 @@ def test_relevant_features_get_the_weights(options):
 
 
 @pytest.mark.parametrize(
-    "options", [{"C": 10.0}, {"C": 10.0, "kernel": "product"}, {"loss": LeastSquares(10.0)}], ids=str
+    "options",
+    [{"C": 10.0}, {"C": 10.0, "kernel": "product"}, {"loss": LeastSquares(10.0)}],
+    ids=str,
 )
 def test_regression(options):
     model = kp.GMKLRegressor(**options).fit(X, WAVE)

@@ -188,7 +188,11 @@ def unit(x):
         ({"strengths": ["a", "b"]}, ValueError, "strengths must be a number of points or"),
         ({"smallest_ratio": 0.1}, ValueError, "smallest_ratio=0.1 has no effect"),
         ({"smallest_ratio": 2.0, "strengths": 5}, ValueError, "smaller than 1"),
-        ({"kernel": "product", "base_kernel": "linear"}, ValueError, "no effect without kernel='sum'"),
+        (
+            {"kernel": "product", "base_kernel": "linear"},
+            ValueError,
+            "no effect without kernel='sum'",
+        ),
         ({"standardize": False}, ValueError, "standardize=False has no effect"),
         ({"weights": "uniform", "regularizer": kp.L1()}, ValueError, "no effect on weights"),
         ({"weights": "uniform", "feasible": kp.Box()}, ValueError, "feasible has no effect"),

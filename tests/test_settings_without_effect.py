@@ -45,7 +45,7 @@ PAIRS = [
     (kp.GMKLClassifier(weights="uniform", solver="spg"), (X, Y), "solver='spg'.*by a rule"),
     (kp.GMKLClassifier(weights="uniform", max_iter=5), (X, Y), "max_iter=5.*by a rule"),
     (kp.GMKLClassifier(strengths=3, feasible=kp.Simplex(1.0)), (X, Y), "strengths=3.*is fixed"),
-    (kp.GMKLClassifier(n_features_to_select=2), (X, Y), "n_features_to_select=2.*without strengths"),
+    (kp.GMKLClassifier(n_features_to_select=2), (X, Y), "n_features_to_select=2.*strengths"),
     (kp.GMKLClassifier(smallest_ratio=0.1), (X, Y), "smallest_ratio=0.1.*number of strengths"),
     (kp.GMKLClassifier(strengths=[1.0, 0.1], smallest_ratio=0.1), (X, Y), "smallest_ratio=0.1"),
     (kp.GMKLClassifier(C=5.0, loss=Hinge(2.0)), (X, Y), "C=5.0.*beside a loss"),

@@ -129,12 +129,20 @@ def weighted_ways(data: Data, rng: Any) -> Iterator[tuple[str, Data, Data]]:
     n = len(data.y)
     weight = rng.integers(0, 4, n).astype(float)
     given = Data(data.X, data.y, weight)
-    yield "repeated rows", given, data.rows(rng.permutation(np.repeat(np.arange(n), weight.astype(int))))
+    yield (
+        "repeated rows",
+        given,
+        data.rows(rng.permutation(np.repeat(np.arange(n), weight.astype(int)))),
+    )
     blown = data.X.copy()
     blown[weight == 0] *= 1000.0
     left = np.flatnonzero(weight > 0)
     yield "rows of weight 0", Data(blown, data.y, weight), given.rows(left)
-    yield "weights of 3", Data(data.X, data.y, np.full(n, 3.0)), data.rows(np.repeat(np.arange(n), 3))
+    yield (
+        "weights of 3",
+        Data(data.X, data.y, np.full(n, 3.0)),
+        data.rows(np.repeat(np.arange(n), 3)),
+    )
 
 
 def compare(tally: Tally, first: Any, second: Any, tol: float, case: str) -> None:
@@ -191,7 +199,9 @@ def of_cross_validation(long: bool, seed: int) -> list[Tally]:
                 "weights of 1": (Data(data.X, data.y, np.ones(60)), splits, {}),
             }
             for what, (other, folds, more) in others.items():
-                compare(tally, plain, _outcome(other, folds, settings | more), 1e-3, f"{what}, {case}")
+                compare(
+                    tally, plain, _outcome(other, folds, settings | more), 1e-3, f"{what}, {case}"
+                )
         tallies.append(tally)
     return tallies
 

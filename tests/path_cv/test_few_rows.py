@@ -98,7 +98,7 @@ def test_bytes(model, labels):
 @every_estimator
 @pytest.mark.parametrize("first", [np.nan, None])
 def test_a_missing_label_in_front(model, first):
-    with pytest.raises(kp.DataError, match="missing values .* in 1 rows"):
+    with pytest.raises(kp.DataError, match=r"missing values .* in 1 rows"):
         model.fit(X, np.array([first, *LABELS[1:]], dtype=object))
 
 

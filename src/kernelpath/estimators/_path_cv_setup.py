@@ -259,7 +259,9 @@ def _folds_by_number(n_folds: int, y: NDArray, kind: str, groups: Any, seed: int
     if groups is not None:
         n_groups = len(set(np.asarray(groups).tolist()))
         if n_groups < n_folds:
-            hint = f"give cv={n_groups}, or leave groups out" if n_groups > 1 else "leave groups out"
+            hint = (
+                f"give cv={n_groups}, or leave groups out" if n_groups > 1 else "leave groups out"
+            )
             groups_text = "1 group" if n_groups == 1 else f"{n_groups} groups"
             raise DataError(f"cv={n_folds} folds, but there are only {groups_text}; {hint}.")
     elif kind == "classification":

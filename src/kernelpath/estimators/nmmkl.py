@@ -15,7 +15,13 @@ from kernelpath.errors import DataError, not_one_of
 from kernelpath.estimators._base import PathSelector, report_constant
 from kernelpath.estimators._gmkl_kernels import bind_kernel
 from kernelpath.estimators._idle import Idle, refuse_idle
-from kernelpath.estimators._nmmkl_units import budgets_of, budgets_up_to, fixed_columns, twins, unit_of_columns
+from kernelpath.estimators._nmmkl_units import (
+    budgets_of,
+    budgets_up_to,
+    fixed_columns,
+    twins,
+    unit_of_columns,
+)
 from kernelpath.estimators._path_cv_setup import check_finite
 from kernelpath.fits.losses import DualProblem, EpsilonInsensitive, HuberHinge
 from kernelpath.inputs import ColumnTable

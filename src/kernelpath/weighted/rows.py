@@ -65,9 +65,7 @@ def spread_of(X: Any, shares: Shares = None) -> NDArray[np.float64]:
     # Two passes: a large common offset must not cost digits.
     column = np.repeat(np.arange(X.shape[1]), np.diff(table.indptr))
     own = each[table.indices]
-    squares = np.bincount(
-        column, own * np.square(table.data - mean[column]), minlength=X.shape[1]
-    )
+    squares = np.bincount(column, own * np.square(table.data - mean[column]), minlength=X.shape[1])
     stored = np.bincount(column, own, minlength=X.shape[1])
     return np.sqrt(squares + np.maximum(1.0 - stored, 0.0) * np.square(mean))
 
@@ -97,15 +95,14 @@ class DistinctRows:
     part: NDArray[np.float64]
 
     def spread(self, coefficients: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Coefficients of distinct rows, in the last axis, as those of all rows."""
-        return coefficients[..., self.group] * self.part
+        """Coefficients of distinct rows, as columns of a matrix, as those of all rows."""
+        return coefficients[:, self.group] * self.part
 
     def gather(self, coefficients: NDArray[np.float64]) -> NDArray[np.float64]:
         """The inverse of `spread`: sums over rows that are one."""
-        sums = np.zeros((*coefficients.shape[:-1], len(self.first)))
         here = np.flatnonzero(self.group >= 0)
-        np.add.at(sums, (..., self.group[here]), coefficients[..., here])
-        return sums
+        own, most = self.group[here], len(self.first)
+        return np.array([np.bincount(own, row[here], most) for row in coefficients])
 
 
 def as_given(n_rows: int, weight: NDArray[np.float64] | None) -> DistinctRows:
@@ -138,8 +135,8 @@ def distinct(
     --------
     >>> X, y = np.array([[1.0], [2.0], [1.0]]), np.array([0, 0, 0])
     >>> rows = distinct(X, y, np.array([1.0, 0.0, 3.0]))
-    >>> len(rows.first), rows.weight.tolist(), rows.spread(np.array([8.0])).tolist()
-    (1, [4.0], [2.0, 0.0, 6.0])
+    >>> len(rows.first), rows.weight.tolist(), rows.spread(np.array([[8.0]])).tolist()
+    (1, [4.0], [[2.0, 0.0, 6.0]])
     """
     n_rows = X.shape[0]
     kept = np.arange(n_rows) if weight is None else np.flatnonzero(weight > 0)
@@ -159,7 +156,7 @@ def _grouped(
     group = np.full(n_rows, -1)
     group[kept] = own
     each = np.ones(n_rows) if weight is None else weight
-    total = np.bincount(own, each[kept])
+    total = np.bincount(own, each[kept]).astype(np.float64)
     first = np.zeros(len(total), dtype=np.intp)
     first[own[::-1]] = kept[::-1]
     part = np.where(group >= 0, each / total[group], 0.0)
