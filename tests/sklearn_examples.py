@@ -43,6 +43,9 @@ CANNOT_HOLD = {
 # Checks that fit many or larger tables: seconds each for those that try several models in a fit.
 TRYING = (kp.PathCV, kp.L1KRClassifier, kp.L1KRRegressor)
 LARGE = {
+    "check_classifier_data_not_an_array", "check_classifiers_classes", "check_classifiers_train",
+    "check_fit_check_is_fitted", "check_n_features_in", "check_regressor_data_not_an_array",
+    "check_regressors_int", "check_regressors_train", "check_supervised_y_2d",
     "check_dict_unchanged", "check_dont_overwrite_parameters", "check_dtype_object",
     "check_estimator_sparse_array", "check_estimator_sparse_matrix", "check_estimator_sparse_tag",
     "check_estimators_dtypes", "check_estimators_nan_inf", "check_estimators_pickle",

@@ -7,6 +7,7 @@ weights that sum to 1; None stands for equal ones.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 Shares = NDArray[np.float64] | None
+DIGEST = 16  # bytes: no two rows of a table share one by chance
 
 
 def shares_of(weight: NDArray[np.float64] | None) -> Shares:
@@ -164,22 +166,26 @@ def _grouped(
 
 
 def _keys(X: Any, y: NDArray) -> NDArray:
-    """A key for each row: equal where values and target are, and sortable."""
-    target = np.unique(y, return_inverse=True)[1].astype(np.int64)
+    """A digest of each row: equal where values and target are, and sortable; no copy of all."""
+    numeric = y.dtype.kind in "biuf"
+    labels = (
+        [value.tobytes() for value in y.astype(np.float64) + 0.0]
+        if numeric
+        else [str(value).encode() for value in y]
+    )
     if sparse.issparse(X):
-        table = sparse.csr_array(X, dtype=np.float64)
-        table.sum_duplicates()
-        table.eliminate_zeros()
-        ends = table.indptr
-        # As bytes, which NumPy would cut at a zero: numbers of the keys take their place.
-        seen = [
-            (int(label), table.indices[a:b].tobytes(), table.data[a:b].tobytes())
-            for label, a, b in zip(target, ends[:-1], ends[1:])
-        ]
-        place = {key: k for k, key in enumerate(sorted(set(seen)))}
-        return np.array([place[key] for key in seen], dtype=np.int64)
-    values = np.empty((X.shape[0], X.shape[1] + 1))
-    values[:, :-1] = X
-    values[:, -1] = target
-    values += 0.0  # -0 is 0
-    return values.view(np.dtype((np.void, values.itemsize * values.shape[1])))[:, 0]
+        X = sparse.csr_array(X, dtype=np.float64)
+        X.sum_duplicates()
+        X.eliminate_zeros()
+    digests = [
+        blake2b(label + b"," + _content(X, i), digest_size=DIGEST).digest()
+        for i, label in enumerate(labels)
+    ]
+    return np.array(digests, dtype=f"V{DIGEST}")
+
+
+def _content(X: Any, i: int) -> bytes:
+    if not sparse.issparse(X):
+        return (np.asarray(X[i], dtype=np.float64) + 0.0).tobytes()  # -0 is 0
+    own = slice(X.indptr[i], X.indptr[i + 1])
+    return X.indices[own].astype(np.int64).tobytes() + X.data[own].tobytes()
