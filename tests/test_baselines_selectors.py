@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pickle
 import re
-import warnings
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +15,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC, SVR
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import kernelpath as kp
 from baseline_examples import (
@@ -49,13 +47,6 @@ GUIDE = Path(__file__).parents[1] / "docs" / "guide" / "baselines.md"
 
 
 # -- selectors like any other ---------------------------------------------------------------------
-
-
-@parametrize_with_checks([LassoLW(1, alpha=0.1) if cls is LassoLW else cls(1) for cls in EVERY])
-def test_checks_of_scikit_learn(estimator, check):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # their tables are of a kind that deserves warnings
-        check(estimator)
 
 
 @pytest.mark.parametrize("cls", EVERY)

@@ -35,7 +35,6 @@ def expected_failures(estimator):
 
 @parametrize_with_checks(
     [
-        kp.LpKTASelector(),
         kp.LpKTASelector(divergence="kl", solver="predictor_corrector", step=0.1),
         kp.LpKTASelector(norm_strength="noise", bandwidth="median", step=0.1),
     ],

@@ -80,8 +80,8 @@ class FeaturePath(Frozen):
         What traced the path, and the name of its parameter, such as ``"p"``.
     parameters, values, kkt, gaps : array of shape (n_points,)
         Path parameter, objective, residual of the optimality conditions and gap, the upper bound
-        on how far the objective is above its optimum (NaN
-        where there is none) of every point.
+        on how far the objective is above its optimum (NaN where nothing is proved), of every
+        point.
     weights : sparse or dense matrix of shape (n_points, n_features)
     supports : sparse or dense matrix of shape (n_points, n_features)
         The true entries of a boolean matrix; of any other sparse matrix, the stored entries.

@@ -239,7 +239,7 @@ def test_a_score_that_is_not_a_number():
 
 
 def test_a_measure_of_one_row():
-    with pytest.raises(kp.DataError, match="one test row, but scoring='r2'.* cv=10 or less"):
+    with pytest.raises(kp.DataError, match=r"one test row, but scoring='r2'.* cv=10 or less"):
         path_cv(cv=LeaveOneOut(), scoring="r2", task="regression").fit(*curve(20))
 
 

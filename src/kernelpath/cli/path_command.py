@@ -64,7 +64,7 @@ def path_command(
 
     Every column but the target is a feature. Columns are taken raw: kernel widths adapt to each,
     so nothing needs scaling. The table that is printed gives, for round numbers of features, the
-    norm exponent p, how optimal the point is (KKT residual, and the gap, which bounds what elimination cost),
+    norm exponent p, how optimal the point is (KKT residual, and gap: what elimination cost),
     and the heaviest features.
 
     With --cv the path is traced again in every fold, every size is scored on rows held out, and

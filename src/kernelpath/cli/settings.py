@@ -11,10 +11,10 @@ from kernelpath.cli.catalogue import BASELINES
 from kernelpath.cli.options import parse_names, parse_sizes
 from kernelpath.errors import not_one_of
 
-ONLY_SCORED = (
-    "rule", "budget", "tolerance", "predictor", "scoring", "baselines", "nested", "groups",
-    "sizes", "proba",
-)  # fmt: skip
+ONLY_SCORED = {  # with the values that say nothing
+    "rule": None, "budget": None, "tolerance": None, "predictor": None, "scoring": None,
+    "baselines": None, "nested": False, "groups": None, "sizes": None, "proba": False, "seed": 0,
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ def selector_jobs(jobs: int | None, folds: bool) -> int:
 def cv_settings(given: dict[str, Any]) -> CVSettings | None:
     """Settings of the folds, or None without ``--cv``."""
     if given["cv"] is None:
-        used = [n for n in ONLY_SCORED if given[n] is not None and given[n] is not False]
+        used = [name for name, silent in ONLY_SCORED.items() if given[name] != silent]
         if used:
             hint = ", ".join(f"'--{name}'" for name in used)
             raise typer.BadParameter(

@@ -202,7 +202,7 @@ def check_measurable(splits: list[Split], scoring: str) -> None:
     fewest = min(len(test) for _, test in splits)
     if scoring in ROWS_APART and fewest < 2:
         n = sum(len(test) for _, test in splits)
-        way = f"cv={n // 2} or less" if n >= 4 else "more rows"
+        way = f"cv={n // 2}{' or less' * (n > 5)}" if n >= 4 else "more rows"
         raise DataError(
             f"A fold has one test row, but scoring={scoring!r} compares rows and needs 2; give "
             f"{way}, or another scoring, such as 'neg_mean_absolute_error'."

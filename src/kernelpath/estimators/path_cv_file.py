@@ -223,8 +223,9 @@ def _build(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> PathCV:
             raise ValueError("the columns of the path have other names than those of the model")
     names = model.feature_names_in_ if header["frame"] else None
     categories = _checked_categories(header["categories"], model.n_features_in_)
-    exponents = _exponents(arrays.get("exponents"), model.n_features_in_)
-    model._encoder = TableEncoder(model.n_features_in_, names, categories, exponents)
+    model._encoder = TableEncoder(
+        model.n_features_in_, names, categories, arrays.get("exponents")
+    )
     model.path_ = path
     parts = {name: _own(arrays, name) for name in header["parts"]}
     states = {name: (header["parts"][name], parts[name]) for name in parts}
@@ -329,15 +330,6 @@ def _labels(kind: str | None, arrays: dict[str, np.ndarray]) -> np.ndarray | Non
     if kind == "numbers":
         return arrays["classes"]
     return np.array(decode_names(arrays, "class_labels"))
-
-
-def _exponents(found: np.ndarray | None, n_columns: int) -> np.ndarray | None:
-    """Units of the columns; a ValueError if they are not one whole number for each."""
-    if found is None:
-        return None
-    if found.dtype.kind != "i" or found.shape != (n_columns,) or np.abs(found).max() > 2000:
-        raise ValueError("units that do not fit the columns")
-    return found.astype(np.int64)
 
 
 def _category_lists(encoder: TableEncoder) -> dict[str, list]:

@@ -7,6 +7,7 @@ weights that sum to 1; None stands for equal ones.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 Shares = NDArray[np.float64] | None
+DIGEST = 16  # bytes: no two rows of a table share one by chance
 
 
 def shares_of(weight: NDArray[np.float64] | None) -> Shares:
@@ -95,15 +97,14 @@ class DistinctRows:
     part: NDArray[np.float64]
 
     def spread(self, coefficients: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Coefficients of distinct rows, in the last axis, as those of all rows."""
-        return coefficients[..., self.group] * self.part
+        """Coefficients of distinct rows, as columns of a matrix, as those of all rows."""
+        return coefficients[:, self.group] * self.part
 
     def gather(self, coefficients: NDArray[np.float64]) -> NDArray[np.float64]:
         """The inverse of `spread`: sums over rows that are one."""
-        sums = np.zeros((*coefficients.shape[:-1], len(self.first)))
         here = np.flatnonzero(self.group >= 0)
-        np.add.at(sums, (..., self.group[here]), coefficients[..., here])
-        return sums
+        own, most = self.group[here], len(self.first)
+        return np.array([np.bincount(own, row[here], most) for row in coefficients])
 
 
 def as_given(n_rows: int, weight: NDArray[np.float64] | None) -> DistinctRows:
@@ -136,8 +137,8 @@ def distinct(
     --------
     >>> X, y = np.array([[1.0], [2.0], [1.0]]), np.array([0, 0, 0])
     >>> rows = distinct(X, y, np.array([1.0, 0.0, 3.0]))
-    >>> len(rows.first), rows.weight.tolist(), rows.spread(np.array([8.0])).tolist()
-    (1, [4.0], [2.0, 0.0, 6.0])
+    >>> len(rows.first), rows.weight.tolist(), rows.spread(np.array([[8.0]])).tolist()
+    (1, [4.0], [[2.0, 0.0, 6.0]])
     """
     n_rows = X.shape[0]
     kept = np.arange(n_rows) if weight is None else np.flatnonzero(weight > 0)
@@ -157,7 +158,7 @@ def _grouped(
     group = np.full(n_rows, -1)
     group[kept] = own
     each = np.ones(n_rows) if weight is None else weight
-    total = np.bincount(own, each[kept])
+    total = np.bincount(own, each[kept]).astype(np.float64)
     first = np.zeros(len(total), dtype=np.intp)
     first[own[::-1]] = kept[::-1]
     part = np.where(group >= 0, each / total[group], 0.0)
@@ -165,22 +166,26 @@ def _grouped(
 
 
 def _keys(X: Any, y: NDArray) -> NDArray:
-    """A key for each row: equal where values and target are, and sortable."""
-    target = np.unique(y, return_inverse=True)[1].astype(np.int64)
+    """A digest of each row: equal where values and target are, and sortable; no copy of all."""
+    numeric = y.dtype.kind in "biuf"
+    labels = (
+        [value.tobytes() for value in y.astype(np.float64) + 0.0]
+        if numeric
+        else [str(value).encode() for value in y]
+    )
     if sparse.issparse(X):
-        table = sparse.csr_array(X, dtype=np.float64)
-        table.sum_duplicates()
-        table.eliminate_zeros()
-        ends = table.indptr
-        # As bytes, which NumPy would cut at a zero: numbers of the keys take their place.
-        seen = [
-            (int(label), table.indices[a:b].tobytes(), table.data[a:b].tobytes())
-            for label, a, b in zip(target, ends[:-1], ends[1:])
-        ]
-        place = {key: k for k, key in enumerate(sorted(set(seen)))}
-        return np.array([place[key] for key in seen], dtype=np.int64)
-    values = np.empty((X.shape[0], X.shape[1] + 1))
-    values[:, :-1] = X
-    values[:, -1] = target
-    values += 0.0  # -0 is 0
-    return values.view(np.dtype((np.void, values.itemsize * values.shape[1])))[:, 0]
+        X = sparse.csr_array(X, dtype=np.float64)
+        X.sum_duplicates()
+        X.eliminate_zeros()
+    digests = [
+        blake2b(label + b"," + _content(X, i), digest_size=DIGEST).digest()
+        for i, label in enumerate(labels)
+    ]
+    return np.array(digests, dtype=f"V{DIGEST}")
+
+
+def _content(X: Any, i: int) -> bytes:
+    if not sparse.issparse(X):
+        return (np.asarray(X[i], dtype=np.float64) + 0.0).tobytes()  # -0 is 0
+    own = slice(X.indptr[i], X.indptr[i + 1])
+    return X.indices[own].astype(np.int64).tobytes() + X.data[own].tobytes()
