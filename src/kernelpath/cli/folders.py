@@ -63,13 +63,21 @@ def refuse_folder(out: Path | None, names: Sequence[str], overwrite: bool = Fals
 
 @contextmanager
 def output_folder(directory: Path | None) -> Iterator[None]:
-    """Prove at once that a folder can be written to; after a failure, take away what was made."""
+    """Prove at once that a folder can be written to; after a failure, take away what was made.
+
+    A folder that is not there yet is left to the end, when it appears with all its files.
+    """
     if directory is None:
         yield
         return
     made = missing_folders(directory)
+    place = directory if os.path.lexists(directory) else directory.absolute().parent
     try:
-        check_writable(directory)
+        try:
+            check_writable(place)
+        except DataError as error:
+            reason = str(error).removeprefix(str(place))
+            raise DataError(f"{directory}{reason}") from error
         yield
     except BaseException:
         remove_empty(made)
