@@ -289,8 +289,18 @@ def test_single_files_are_not_written_through_links(tmp_path, writes):
     assert file.read_bytes() == before
 
 
-def test_the_page_of_a_run_folder(earlier):
-    done("report", earlier)
+def test_a_page_in_the_run_folder_itself(tmp_path, table):
+    out = tmp_path / "run"
+    for _ in range(2):
+        done("path", table, "-t", "outcome", "-o", out, "--report", out / "report.html")
+        assert all(map(Manifest.of(out).vouches, FILES))
+    refused = run("path", table, "-t", "outcome", "-o", out, "--report", out / "path.csv")
+    assert_refused(refused, "is a file of the run itself")
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_the_page_of_a_run_folder(earlier, named):
+    done("report", earlier, *(["--out", earlier / "report.html"] if named else []))
     manifest = Manifest.of(earlier)
     assert all(map(manifest.vouches, FILES))  # the record knows the new page
     page = (earlier / "report.html").read_bytes()

@@ -196,7 +196,7 @@ def runs(server: Server, folder: Path, long: bool, rng: random.Random) -> list[T
     states = Tally("path --cv 3 over an earlier run, killed at any moment", ("old", "new"))
     reruns = Tally("the same command after a kill", ("equal to uninterrupted",))
     for name, code in SIGNALS.items():
-        for trial in range((500 if name == "SIGINT" else 60) if long else 3):
+        for trial in range((500 if name == "SIGINT" else 60) if long else 2):
             shutil.rmtree(out)
             shutil.copytree(folder / "earlier", out)
             delay = rng.uniform(0, seconds) * (1 if trial % 2 else 0.4)
@@ -210,7 +210,7 @@ def runs(server: Server, folder: Path, long: bool, rng: random.Random) -> list[T
             }
             ends.add(words.get(found, f"exit code {found}"), f"{case}: {_last_words(log)}")
             states.add({str(before): "old", str(after): "new"}.get(str(known(out)), "half"), case)
-            if trial % (10 if long else 3) == 0:
+            if trial % (10 if long else 2) == 0:
                 assert run() == 0, log.read_text()
                 same = known(out) == after and not _left(folder)
                 reruns.add("equal to uninterrupted" if same else f"left {_left(folder)}", case)

@@ -63,13 +63,21 @@ def refuse_folder(out: Path | None, names: Sequence[str], overwrite: bool = Fals
 
 @contextmanager
 def output_folder(directory: Path | None) -> Iterator[None]:
-    """Prove at once that a folder can be written to; after a failure, take away what was made."""
+    """Prove at once that a folder can be written to; after a failure, take away what was made.
+
+    A folder that is not there yet is left to the end, when it appears with all its files.
+    """
     if directory is None:
         yield
         return
     made = missing_folders(directory)
+    place = directory if os.path.lexists(directory) else directory.absolute().parent
     try:
-        check_writable(directory)
+        try:
+            check_writable(place)
+        except DataError as error:
+            reason = str(error).removeprefix(str(place))
+            raise DataError(f"{directory}{reason}") from error
         yield
     except BaseException:
         remove_empty(made)
@@ -176,21 +184,22 @@ def _move_in(inside: Path, out: Path, names: Sequence[str], overwrite: bool) -> 
         with locked(out):
             _finish_moves(out)
             refuse_in_the_way(out, names, overwrite)  # hours may have passed since the first look
-            move = _planned(stage, out, names)
             try:
-                move.finish()
+                _plan(stage, out, names)
+                _Move(stage, out).finish()
             except BaseException:
-                if move.journal.exists():  # without it, all is done
-                    move.undo()
+                if (stage / UNFINISHED).exists():  # without it nothing has moved, or all
+                    _Move(stage, out).undo()
                 raise
 
 
 class _Move:
     """Files on their way from a stage to a folder, as the journal in the stage has them."""
 
-    def __init__(self, stage: Path, out: Path, journal: dict[str, Any]) -> None:
+    def __init__(self, stage: Path, out: Path) -> None:
         self.out, self.files, self.earlier = out, stage / "run", stage / "earlier"
         self.journal = stage / UNFINISHED
+        journal = _journal(self.journal, out)
         self.new, self.old = journal["new"], journal["earlier"]
 
     def finish(self) -> None:
@@ -234,7 +243,7 @@ class _Move:
         ]
 
 
-def _planned(stage: Path, out: Path, names: Sequence[str]) -> _Move:
+def _plan(stage: Path, out: Path, names: Sequence[str]) -> None:
     """Write the journal: from here on a kill is followed by the rest of the move."""
     known = Manifest.of(out).files
     written = [name for name in names if (stage / "run" / name).exists()]
@@ -255,7 +264,6 @@ def _planned(stage: Path, out: Path, names: Sequence[str]) -> _Move:
         sync_directory(folder)
     with replacing(stage / UNFINISHED) as handle:
         handle.write(json.dumps(journal, indent=1).encode())
-    return _Move(stage, out, journal)
 
 
 # -- after a kill ----------------------------------------------------------------------------------
@@ -284,7 +292,7 @@ def finish_moves(out: Path) -> None:
 def _finish_moves(out: Path) -> None:
     """Do so under the lock of the folder, which a living run holds while it moves."""
     for file in sorted(out.glob(f"{STAGES}/{UNFINISHED}")):
-        move = _Move(file.parent, out, _journal(file, out))
+        move = _Move(file.parent, out)
         killed = f"{out}: a run into it was killed in its last step"
         changed = move.changed()
         if changed:

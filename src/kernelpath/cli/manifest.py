@@ -183,6 +183,11 @@ def refuse_lone(file: Path | None, kind: str, overwrite: bool) -> None:
         )
 
 
+def is_in(file: Path, folder: Path) -> bool:
+    """Whether a file lies right in a folder, however the two are named."""
+    return file.parent.resolve() == folder.resolve()
+
+
 def some(names: Sequence[str], limit: int = 4) -> str:
     """A few names in a sentence.
 

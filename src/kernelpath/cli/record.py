@@ -11,7 +11,17 @@ import typer
 from kernelpath.cli.command import argv, command_line, options_in_force
 from kernelpath.cli.files import write_alone, write_json
 from kernelpath.cli.folders import write_together
-from kernelpath.cli.manifest import FORMAT, PAGE, RECORD, VERSION, Manifest, describe, sealed
+from kernelpath.cli.manifest import (
+    FORMAT,
+    PAGE,
+    RECORD,
+    RUN_FILES,
+    VERSION,
+    Manifest,
+    describe,
+    is_in,
+    sealed,
+)
 from kernelpath.errors import DataError
 from kernelpath.provenance import versions
 
@@ -94,10 +104,17 @@ def page_place(report: str | None, out: Path | None) -> Path | None:
     --------
     >>> page_place("", Path("run")) is None, str(page_place("", None))
     (True, 'report.html')
+    >>> page_place("run/report.html", Path("run")) is None
+    True
     """
     if report is None or (report == "" and out is not None):
         return None
-    return Path(report or "report.html")
+    place = Path(report or PAGE)
+    if out is None or not is_in(place, out) or place.name not in RUN_FILES:
+        return place
+    if place.name == PAGE:
+        return None
+    raise DataError(f"{place}: is a file of the run itself; name another for --report")
 
 
 def write_page_again(run: Path, overwrite: bool, summary: dict[str, Any], **details: Any) -> None:

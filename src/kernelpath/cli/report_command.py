@@ -53,6 +53,7 @@ def report_command(
             PAGE,
             RUN_FILES,
             Manifest,
+            is_in,
             refuse_in_the_way,
             refuse_lone,
         )
@@ -64,7 +65,7 @@ def report_command(
         if run.is_dir():
             finish_moves(run)
         # The page of a run folder is one of its files: run.json has its hash, and gets a new one.
-        again = out is None and run.is_dir() and Manifest.of(run).has_hashes
+        again = place.name == PAGE and is_in(place, run) and Manifest.of(run).has_hashes
         if again:
             refuse_in_the_way(run, REWRITTEN, overwrite)
         else:

@@ -15,6 +15,7 @@ SIGNALS = {"SIGINT": "interrupted", "SIGTERM": "terminated", "SIGHUP": "hung up"
 received = signal.SIGINT  # the signal that ends the program, once there was one
 ending = False
 answered = False  # whether the end has been answered in words
+_main_thread = _thread.get_ident()
 
 
 def main() -> None:
@@ -88,7 +89,7 @@ def _end(number: int, frame: FrameType | None) -> None:
     if not ending:
         received, ending = signal.Signals(number), True
     while frame is not None:
-        if frame.f_globals.get("__name__", "").startswith("llvmlite."):
+        if str(frame.f_globals.get("__name__")).startswith("llvmlite."):
             _come_again()  # between two owners, its objects would be freed twice or never
             return
         frame = frame.f_back
@@ -111,7 +112,11 @@ def _come_again() -> None:
 
 def _interrupt_soon() -> None:
     time.sleep(0.02)
-    if not answered:
+    if answered:
+        return
+    if hasattr(signal, "pthread_kill"):
+        signal.pthread_kill(_main_thread, received)  # wakes it, should it wait for something
+    else:
         _thread.interrupt_main(received)
 
 
