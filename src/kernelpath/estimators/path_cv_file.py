@@ -223,9 +223,7 @@ def _build(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> PathCV:
             raise ValueError("the columns of the path have other names than those of the model")
     names = model.feature_names_in_ if header["frame"] else None
     categories = _checked_categories(header["categories"], model.n_features_in_)
-    model._encoder = TableEncoder(
-        model.n_features_in_, names, categories, arrays.get("exponents")
-    )
+    model._encoder = TableEncoder(model.n_features_in_, names, categories, arrays.get("exponents"))
     model.path_ = path
     parts = {name: _own(arrays, name) for name in header["parts"]}
     states = {name: (header["parts"][name], parts[name]) for name in parts}
