@@ -79,6 +79,7 @@ def test_one_formula_follows_from_the_other(example):
     assert np.allclose(kernel.half_squared_distance(x[:, None], z[None, :], gamma), d, atol=1e-12)
     assert np.allclose(kernel.half_squared_distance(x[2], z, gamma), d[2], atol=1e-12)
     assert np.allclose(kernel.half_squared_distance(x[:4], z, gamma), d.diagonal(), atol=1e-12)
+    assert kernel.half_squared_distance(x[:0, None], z[None, :], gamma).shape == (0, 4)
     k = kernel.gram(x, z, gamma)
     own = np.diagonal(kernel.gram(x, x, gamma))
     other = np.diagonal(kernel.gram(z, z, gamma))

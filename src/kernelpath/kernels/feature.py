@@ -130,7 +130,7 @@ def _distance_of_gram(cls: type) -> Any:
 def _diagonal(k: Any, x: NDArray, gamma: float) -> NDArray:
     """``k(x, x)`` of each value."""
     blocks = (x[start : start + DIAGONAL_BLOCK] for start in range(0, len(x), DIAGONAL_BLOCK))
-    return np.concatenate([np.diagonal(k(some, some, gamma)) for some in blocks])
+    return np.concatenate([np.empty(0), *(np.diagonal(k(b, b, gamma)) for b in blocks)])
 
 
 @dataclass(frozen=True)

@@ -53,7 +53,8 @@ def kernel_diagonal(kernel: FeatureKernel, x: Vector, gamma: float) -> Vector:
     if formula_code(kernel) == codes.OWN and _from_distance(kernel):
         return 2.0 * distance_block(kernel, x, np.zeros(1), gamma)[:, 0]
     blocks = (x[start : start + DIAGONAL_BLOCK] for start in range(0, len(x), DIAGONAL_BLOCK))
-    return np.concatenate([np.diagonal(kernel_values(kernel, b, b, gamma)) for b in blocks])
+    diagonals = (np.diagonal(kernel_values(kernel, b, b, gamma)) for b in blocks)
+    return np.concatenate([np.empty(0), *diagonals])
 
 
 def _from_distance(kernel: FeatureKernel) -> bool:

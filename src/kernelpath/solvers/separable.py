@@ -22,6 +22,7 @@ from kernelpath.regularizers import Divergence
 
 LOWEST = -745.0  # exp of anything smaller is 0
 KNOTS = 256
+NARROWEST = 1e-12
 
 
 def solve_weights(
@@ -136,7 +137,9 @@ def euclidean_weights(
     if largest == 0.0:
         return 0.0, 0.0
     start = math.log(smallest)
-    width = max((math.log(largest) - start) / (KNOTS - 1), 1e-300)
+    # The logarithms of the caller may differ from these by rounding, which must be far less than
+    # a knot where all scores are equal.
+    width = max((math.log(largest) - start) / (KNOTS - 1), NARROWEST)
     knots = np.empty(KNOTS)
     slopes = np.empty(KNOTS)
     guess = 0.0
