@@ -157,3 +157,16 @@ def test_names(names):
         if len(lengths):
             with pytest.raises(ValueError, match="names do not fit"):
                 decode_names(stored | {"names_lengths": lengths})
+
+
+def test_what_packs_too_well_is_written_as_it_is(tmp_path):
+    """A reader refuses large arrays in a tiny file; a file of the package is never one."""
+    file = tmp_path / "a.kpmodel"
+    zeros = np.zeros(2_200_000)  # 17.6 MB
+    write_archive(MODEL, file, HEADER, {"zeros": zeros})
+    assert file.stat().st_size > zeros.nbytes
+    assert np.array_equal(read_archive(MODEL, file)[1]["zeros"], zeros)
+    small = zeros[:2_000_000]
+    write_archive(MODEL, file, HEADER, {"zeros": small})
+    assert file.stat().st_size < small.nbytes / 100
+    assert np.array_equal(read_archive(MODEL, file)[1]["zeros"], small)

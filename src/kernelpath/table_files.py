@@ -346,7 +346,12 @@ def _read_arrow(path: Path, max_columns: int | None) -> Any:
             file.seek(0)
             reader = ipc.open_stream(file)
         _check_width(len(reader.schema), max_columns)
-        table = reader.read_all()
+        try:
+            table = reader.read_all()
+        except MemoryError:
+            if path.stat().st_size > _FREE_BYTES:  # a large table, and perhaps a right one
+                raise
+            raise DataError("declares more than memory holds: damaged; write it again") from None
     table.validate(full=True)
     return table
 
