@@ -243,7 +243,7 @@ def test_cross_validation_and_summary_with_the_data(selector):
     summary = model.summary()
     assert summary["views"]
     convex = selector.kernel == "sum"
-    words = "how far the objective is from the optimum" if convex else "There is no bound"
+    words = "how far the objective is above its optimum" if convex else "There is no bound"
     assert words in kp.render_html(summary)
     assert selector.fit(X, Y).path_.summary(X, Y)["redundancy"]
 
