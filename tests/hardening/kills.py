@@ -219,7 +219,7 @@ def runs(server: Server, folder: Path, long: bool, rng: random.Random) -> list[T
     states = Tally("path --cv 3 over an earlier run, killed at any moment", ("old", "new"))
     reruns = Tally("the same command after a kill", ("equal to uninterrupted",))
     for name, code in SIGNALS.items():
-        for trial in range((500 if name == "SIGINT" else 60) if long else 1):
+        for trial in range((200 if name == "SIGINT" else 40) if long else 1):
             shutil.rmtree(out)
             shutil.copytree(folder / "earlier", out)
             delay = rng.uniform(0, seconds) * (1 if trial % 2 else 0.4)
