@@ -16,6 +16,7 @@ import sys
 import time
 from pathlib import Path
 
+from kernelpath.atomic import replacing
 from kernelpath.cli import folders, manifest, start
 
 CALLS = ("replace", "unlink", "link", "mkdir", "rmdir", "fsync")
@@ -137,6 +138,11 @@ def _move(wanted: dict) -> None:
     )
 
 
+def _save(wanted: dict) -> None:
+    with replacing(wanted["file"]) as handle:
+        handle.write(b"new")
+
+
 def _open(wanted: dict) -> None:
     folders.finish_moves(Path(wanted["out"]))
 
@@ -146,7 +152,7 @@ def _command(wanted: dict) -> None:
     start.main()
 
 
-DUTIES = {"move": _move, "open": _open, "command": _command}
+DUTIES = {"save": _save, "move": _move, "open": _open, "command": _command}
 
 if __name__ == "__main__":
     main()

@@ -38,7 +38,8 @@ def trials(long: bool, seed: int) -> list[Tally]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         with serving() as server:
-            found = [moves(server, folder / "moves", long)]
+            found = [saves(server, folder / "saves")]
+            found.append(moves(server, folder / "moves", long))
             found.append(recoveries(server, folder / "recoveries", long))
             found.append(undone(server, folder / "undone", long))
         with serving(*LOADED) as server:
@@ -75,6 +76,28 @@ def serving(*modules: str):
         finally:
             process.stdin.close()
             process.wait(60)
+
+
+# -- single files ----------------------------------------------------------------------------------
+
+
+def saves(server: Server, folder: Path) -> Tally:
+    """A signal before every step of replacing a file, as ``path.save`` does; then another save."""
+    tally = Tally("signal before each step of replacing a file, then another save", ("old", "new"))
+    folder.mkdir()
+    file, log = folder / "file", str(folder.parent / "log")
+    for name, code in SIGNALS.items():
+        for step in range(100):
+            file.write_text("old")
+            number = getattr(signal, name)
+            found = server(do="save", file=str(file), before=step, signal=number, log=log)["code"]
+            outcome = file.read_text() if found in (0, code) else f"exit code {found}"
+            server(do="save", file=str(folder / "other"), log=log)
+            left = sorted(os.listdir(folder))
+            tally.add(outcome if left == ["file", "other"] else f"left {left}", f"{name}, {step}")
+            if found == 0:
+                break
+    return tally
 
 
 # -- the last move ---------------------------------------------------------------------------------
@@ -196,7 +219,7 @@ def runs(server: Server, folder: Path, long: bool, rng: random.Random) -> list[T
     states = Tally("path --cv 3 over an earlier run, killed at any moment", ("old", "new"))
     reruns = Tally("the same command after a kill", ("equal to uninterrupted",))
     for name, code in SIGNALS.items():
-        for trial in range((500 if name == "SIGINT" else 60) if long else 2):
+        for trial in range((200 if name == "SIGINT" else 40) if long else 1):
             shutil.rmtree(out)
             shutil.copytree(folder / "earlier", out)
             delay = rng.uniform(0, seconds) * (1 if trial % 2 else 0.4)
