@@ -163,7 +163,7 @@ def test_a_file_that_appears_during_the_work(tmp_path, table, monkeypatch):
         patch.setattr(cv, "write_cv", late)
         assert_refused(run(*command), "report.html is in the way", "kept", "same command goes on")
     assert contents(out) == {"report.html": MINE}
-    assert len(list(resume_folder(out).rglob("*.kpfold"))) == 3
+    assert len(list(resume_folder(out).rglob("*.kpfold"))) >= 3
     (out / "report.html").unlink()
     done(*command)
     assert sorted(p.name for p in out.iterdir()) == SCORED

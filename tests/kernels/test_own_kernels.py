@@ -227,7 +227,9 @@ def test_finished_folds_of_another_formula_are_not_taken(tmp_path):
         model.fit(X, y)
         return len(list(tmp_path.glob("*.kpfold")))
 
-    assert [scores(1.0), scores(1.0), scores(0.2)] == [3, 3, 6]
+    first = scores(1.0)
+    assert first >= 3
+    assert [scores(1.0), scores(0.2)] == [first, 2 * first]
 
 
 def test_own_kernels_are_not_saved(own, tmp_path):

@@ -191,7 +191,8 @@ def test_other_data_or_settings_do_not_reuse(tmp_path):
 
     assert run() == 10
     assert run() == 1
-    assert run(n_jobs=1, verbose=0, rule="budget", budget=3, tolerance=0.5) == 1
+    assert run(n_jobs=1, verbose=0, rule="budget", budget=3) == 1
+    assert run(rule="tolerance", tolerance=0.5) == 1
     changed = X.copy()
     changed[3, 2] += 1e-9
     flipped = Y.copy()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -79,7 +80,7 @@ class TableReader:
     def bind(self, estimator: Any, table: ColumnTable, rows: DistinctRows) -> BoundKernel:
         """The kernel that the settings describe."""
         values = table.values.tocsr() if sparse.issparse(table.values) else table.values
-        own = ColumnTable(values[rows.first], table.names, table.categorical)
+        own = replace(table, values=values[rows.first])
         return bind_kernel(
             estimator.kernel, estimator.base_kernel, estimator.standardize, own, estimator.nystrom,
             shares=shares_of(rows.weight),

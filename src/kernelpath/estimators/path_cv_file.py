@@ -125,7 +125,7 @@ def model_forms(header: dict[str, Any], label: str, max_columns: float = math.in
         hint = "if that is right, load it with a larger max_columns"
         raise PathFileError(f"{label} is a model of {n_columns:,} columns: {hint}")
     forms = {"path": Form("u1", ("path",))}
-    forms["exponents"] = Form("i8", ("columns",), low=-2200, high=2200, optional=True)
+    forms["exponents"] = Form(WHOLE, ("columns",), low=-2200, high=2200, optional=True)
     if header["classes"] == "numbers":
         forms["classes"] = Form("b1 i1 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8", ("classes",))
     elif header["classes"] is not None:

@@ -16,6 +16,7 @@ from scipy import sparse
 
 Shares = NDArray[np.float64] | None
 DIGEST = 16  # bytes: no two rows of a table share one by chance
+LEADING = 4  # columns that rows are sorted by, so that the units of columns do not change the order
 
 
 def shares_of(weight: NDArray[np.float64] | None) -> Shares:
@@ -143,7 +144,7 @@ def distinct(
     n_rows = X.shape[0]
     kept = np.arange(n_rows) if weight is None else np.flatnonzero(weight > 0)
     keys = _keys(X, y)[kept]
-    order = np.argsort(keys, kind="stable")
+    order = _order(X[:, :LEADING][kept], keys)
     new = np.ones(len(kept), dtype=bool)
     if merge:
         new[1:] = keys[order[1:]] != keys[order[:-1]]
@@ -182,6 +183,14 @@ def _keys(X: Any, y: NDArray) -> NDArray:
         for i, label in enumerate(labels)
     ]
     return np.array(digests, dtype=f"V{DIGEST}")
+
+
+def _order(leading: Any, keys: NDArray) -> NDArray[np.intp]:
+    """Sort by the first columns, then by digest: rows with the same digest come together."""
+    dense = leading.toarray() if sparse.issparse(leading) else np.asarray(leading, dtype=np.float64)
+    rank = np.empty(len(keys), dtype=np.intp)
+    rank[np.argsort(keys, kind="stable")] = np.arange(len(keys))
+    return np.lexsort((rank, *dense.T[::-1]))
 
 
 def _content(X: Any, i: int) -> bytes:
