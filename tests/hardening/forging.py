@@ -17,7 +17,7 @@ import numpy as np
 import kernelpath as kp
 from hardening import samples
 from hardening.forged import forged, members
-from hardening.mutations import REFUSED, RIGHT, outcome, use_model, use_path
+from hardening.mutations import REFUSED, REFUSED_IN_USE, RIGHT, outcome, use_model, use_path
 from hardening.tally import Tally
 from kernelpath.archive import MODEL, PATH, ArchiveKind
 
@@ -122,7 +122,7 @@ def trials(long: bool, seed: int) -> list[Tally]:
         (".kpmodel, weighted kernels", MODEL, samples.model_bytes("weighted_kernel"),
          kp.load_model, use_model),
     ):  # fmt: skip
-        tally = Tally(f"forged: {title}", (RIGHT, REFUSED, VALID))
+        tally = Tally(f"forged: {title}", (RIGHT, REFUSED, REFUSED_IN_USE, VALID))
         right = use(load(io.BytesIO(content)))
         every = list(cases(kind, content))
         most = 900 if long else 40

@@ -22,6 +22,7 @@ from hardening.tally import Tally
 from kernelpath.tables import read_table
 
 RIGHT, REFUSED, OTHER = "right", "refused in words", "other values, still a valid file"
+REFUSED_IN_USE = "loaded, then refused in words"  # as a row that is too far from those of fit
 IN_WORDS = (kp.PathFileError, kp.DataError)
 
 
@@ -94,6 +95,8 @@ def outcome(read: Callable[[], Any], use: Callable[[Any], Any], right: Any, othe
             return f"{type(error).__name__} at load: {error}"
         try:
             return RIGHT if _same(use(held), right) else other
+        except kp.DataError:
+            return REFUSED_IN_USE
         except Exception as error:
             return f"{type(error).__name__} in use: {error}"
 

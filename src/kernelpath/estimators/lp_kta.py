@@ -23,7 +23,7 @@ from kernelpath.kernels import FeatureKernel
 from kernelpath.path import FeaturePath, PathPoint
 from kernelpath.progress import begin, progress_bar
 from kernelpath.regularizers import Divergence, resolve_divergence
-from kernelpath.tracers.lp_kta_path import SOLVERS, grid, trace_path
+from kernelpath.tracers.lp_kta_path import LARGEST_REFERENCE, SOLVERS, grid, trace_path
 from kernelpath.tracers.p_norm import INVERSE_E, PNormProblem
 
 N_PERMUTATIONS = 5
@@ -342,8 +342,8 @@ def _reference(
             f"reference must be a number or one number per feature ({n_features}), "
             f"got shape {values.shape}."
         )
-    if not np.all(np.isfinite(values)) or values.min() < 0:
-        raise DataError("reference must be finite and not negative.")
+    if not np.all((values >= 0) & (values <= LARGEST_REFERENCE)):
+        raise DataError(f"reference must be from 0 to {LARGEST_REFERENCE:g}, got {_worst(values)}.")
     if divergence.positive_reference and values.min() <= 0:
         raise DataError(f"The divergence {divergence.name!r} needs a positive reference.")
     slope = divergence.derivative(values.min())
@@ -353,3 +353,8 @@ def _reference(
             f"{values.min():g}; give a reference where it is finite."
         )
     return np.broadcast_to(values, (n_features,)).astype(np.float64)
+
+
+def _worst(values: NDArray[np.float64]) -> float:
+    """The first value that is out of range."""
+    return float(np.ravel(values)[np.ravel(~((values >= 0) & (values <= LARGEST_REFERENCE)))][0])

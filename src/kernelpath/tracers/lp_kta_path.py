@@ -19,6 +19,7 @@ from kernelpath.tracers.predictor_corrector import trace_predictor_corrector
 
 ELIMINATE = EventTable.KINDS.index("eliminate")
 LARGEST_LOG = 690.0
+LARGEST_REFERENCE = 1e100  # far beyond any weight; the squares of larger ones are no numbers
 SOLVERS = ("exact", "predictor_corrector")
 
 
@@ -125,7 +126,7 @@ class LpKTAExtension:
     FORMS: ClassVar[dict[str, Form]] = {
         "alignments": Form(REAL, ("columns",)),
         "usable": Form("b1", ("columns",)),
-        "reference": Form(REAL, ("1|columns",), low=0),
+        "reference": Form(REAL, ("1|columns",), low=0, high=LARGEST_REFERENCE),
     }
 
     @property
