@@ -46,9 +46,9 @@ ALLOWED = {
     "path": FOUNDATION,
     "alignment": FOUNDATION,
     "fits": FOUNDATION | {"grams"},
-    "feasible_sets": set(),
+    "feasible_sets": {"inputs"},
     "grams": {"compiled"},
-    "weight_norms": set(),
+    "weight_norms": {"errors", "inputs"},
     "weighted": FOUNDATION | {"grams"},
     "problem": FOUNDATION | {"grams", "fits", "feasible_sets", "weight_norms", "weighted"},
     "solvers": FOUNDATION | {

@@ -14,6 +14,7 @@ from typing import ClassVar, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from kernelpath.inputs import unmasked
 from kernelpath.projections import fill, onto_unit_ball, p_norm
 
 ROUNDING = 1e-12  # relative; totals closer than this are taken as equal
@@ -210,7 +211,9 @@ class Box:
     high: ArrayLike = 1.0
 
     def __post_init__(self) -> None:
-        low, high = np.asarray(self.low, np.float64), np.asarray(self.high, np.float64)
+        low, high = (
+            np.asarray(unmasked(getattr(self, name), name), np.float64) for name in ("low", "high")
+        )
         given = f"got low={self.low!r} and high={self.high!r}"
         if max(low.ndim, high.ndim) > 1 or (low.ndim == high.ndim and low.shape != high.shape):
             raise ValueError(f"low and high must be numbers or vectors of one length, {given}")

@@ -170,6 +170,9 @@ def plain_array(values: Any, name: str = "X") -> Any:
     dtype = getattr(values, "dtype", None)
     if getattr(dtype, "kind", "") in DATES:
         raise DataError(f"{name} holds values of the type {dtype}; convert to numbers or drop.")
+    if sp.issparse(values) and values.format in ("csr", "csc") and not values.has_canonical_format:
+        values = values.copy()  # SciPy sums entries up in place, even to find a maximum
+        values.sum_duplicates()
     return values
 
 
@@ -234,6 +237,23 @@ def refuse_infinite(values: NDArray) -> NDArray:
             "are too far from those of fit. Correct them, or leave the row out."
         )
     return values
+
+
+def canonical(X: Any) -> Any:
+    """A sparse matrix without stored zeros and twofold entries; that of the user stays as it is.
+
+    Examples
+    --------
+    >>> X = sp.csr_array((np.array([1.0, 0.0]), np.array([0, 1]), np.array([0, 2])), (1, 2))
+    >>> canonical(X).nnz, X.nnz
+    (1, 2)
+    """
+    if X.has_canonical_format and X.data.all():
+        return X
+    own = X.copy()  # SciPy shares arrays between matrices, and works in place
+    own.sum_duplicates()
+    own.eliminate_zeros()
+    return own
 
 
 def is_missing(value: object) -> bool:

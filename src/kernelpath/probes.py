@@ -24,6 +24,7 @@ WEIGHTS = np.array([0.003, 0.02, 0.1, 0.5, 1.0, 2.5])
 STEP = 1e-4  # relative, of differences that stand for derivatives
 CLOSE = 1e-4  # relative: a derivative and a difference that agree
 EQUAL = 1e-6  # relative: two ways to compute the same number
+DISTANCE = "half_squared_distance"
 INSIDE = 1.0 - 1e-9  # a dual point at the edge of a domain, moved inside
 
 
@@ -89,16 +90,23 @@ def probe_kernel(kernel: Any) -> None:
     """Refuse a kernel of one feature that contradicts itself at a few points."""
     x = VALUES
     gamma = _probe_width(kernel)
-    d = _pairs(kernel, x, x, gamma)
+    # The formula that the user wrote comes first and is the one that sentences name.
+    method = "gram" if hasattr(type(kernel).half_squared_distance, "derived") else DISTANCE
+    if method == "gram":
+        call(kernel, "gram", x[:4], x, gamma, shape=(4, len(x)))
+    d = _pairs(kernel, x, x, gamma, method)
     size = float(np.abs(d).max())
-    method = "half_squared_distance"
     if not _agree(np.diagonal(d), 0.0, size, EQUAL):
         raise refused(kernel, method, "is not 0 for a value and itself.")
     if not _agree(d, d.T, size, EQUAL):
-        raise refused(kernel, method, "is not symmetric: d(x, z) differs from d(z, x).")
+        raise refused(kernel, method, "is not symmetric: (x, z) and (z, x) give other numbers.")
     if d.min() < -EQUAL * size:
-        raise refused(kernel, method, f"is negative: {d.min():g}; it is half a squared distance.")
-    if not _agree(_pairs(kernel, x[1:4], x[5:8], gamma), d[1:4, 5:8], size, EQUAL):
+        raise refused(
+            kernel, method,
+            f"gives a negative squared distance, {2 * d.min():g}: k(x, x) + k(z, z) - 2 k(x, z) "
+            "must not be below 0.",
+        )  # fmt: skip
+    if not _agree(_pairs(kernel, x[1:4], x[5:8], gamma, method), d[1:4, 5:8], size, EQUAL):
         raise refused(
             kernel, method,
             "gives a pair of values another number where other rows are around; each pair must "
@@ -124,9 +132,9 @@ def probe_kernel(kernel: Any) -> None:
         )  # fmt: skip
 
 
-def _pairs(kernel: Any, x: Vector, z: Vector, gamma: float) -> Vector:
-    method = "half_squared_distance"
-    d = call(kernel, method, x[:, None], z[None, :], gamma, shape=(len(x), len(z)))
+def _pairs(kernel: Any, x: Vector, z: Vector, gamma: float, method: str) -> Vector:
+    """Distances of all pairs; ``method`` is what a sentence about them names."""
+    d = call(kernel, DISTANCE, x[:, None], z[None, :], gamma, shape=(len(x), len(z)))
     if not np.isfinite(d).all():
         raise refused(kernel, method, "gives NaN or infinity for ordinary values.")
     return d
@@ -139,7 +147,15 @@ def _probe_width(kernel: Any) -> float:
     except TypeError as error:
         if "does not define gamma" in str(error):
             return 1.0
-    widths = call(kernel, "gamma", np.array([0.5, 1.0, 2.0]), shape=(3,))
+    widths = call(kernel, "gamma", np.array([0.5, 1.0, 2.0]))
+    if widths.shape == ():
+        raise refused(
+            kernel, "gamma",
+            "gives one number for several columns; for a fixed width return "
+            "np.full_like(sigma, width).",
+        )  # fmt: skip
+    if widths.shape != (3,):
+        raise refused(kernel, "gamma", f"gives shape {widths.shape} for 3 columns.")
     if not (np.isfinite(widths).all() and (widths > 0).all()):
         raise refused(kernel, "gamma", f"must be positive and finite, got {widths.tolist()}.")
     if not _agree(call(kernel, "gamma", 1.0), widths[1], widths[1], EQUAL):
@@ -294,12 +310,6 @@ def _probe_conjugate(
     regularizer: Any, points: list[Vector], values: list[float], slopes: list[Vector]
 ) -> None:
     """Fenchel and Young: ``value(d) + conjugate(g) >= g'd``, with equality at the gradient."""
-    if not hasattr(regularizer, "domain_scale"):
-        raise refused(
-            regularizer, "conjugate",
-            "needs a method domain_scale(g) beside it: the largest s for which conjugate(s * g) "
-            "is finite.",
-        )  # fmt: skip
     for own, value, slope in zip(points, values, slopes):
         g = INSIDE * slope
         conjugate = _conjugate(regularizer, g)
@@ -335,6 +345,14 @@ def _probe_bound(regularizer: Any, g: Vector, points: list[Vector], values: list
 
 
 def _probe_domain(regularizer: Any, g: Vector) -> None:
+    if not hasattr(regularizer, "domain_scale"):  # then it is finite everywhere
+        if not np.isfinite(_conjugate(regularizer, 10.0 * g)):
+            raise refused(
+                regularizer, "conjugate",
+                "is infinite at some gradients, so it needs a method domain_scale(g) beside it: "
+                "the largest s for which conjugate(s * g) is finite.",
+            )  # fmt: skip
+        return
     scale = float(call(regularizer, "domain_scale", g, shape=()))
     if np.isnan(scale) or scale < 0:
         raise refused(regularizer, "domain_scale", f"is {scale}; it must be at least 0.")

@@ -231,7 +231,9 @@ def _best_conjugate(
     regularizer: Any, earned: float, ridge: float, half: NDArray[np.float64], longest: float
 ) -> float:
     """Largest ``t earned - t^2 ridge - psi(t^2 half)``: concave in ``t``, by golden section."""
-    domain = not_nan(regularizer, "domain_scale", regularizer.domain_scale(half))
+    domain = math.inf  # a conjugate without a limit is finite everywhere
+    if hasattr(regularizer, "domain_scale"):
+        domain = not_nan(regularizer, "domain_scale", regularizer.domain_scale(half))
     most = min(longest, math.sqrt(domain))
 
     def bound(t: float) -> float:

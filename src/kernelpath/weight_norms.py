@@ -25,6 +25,9 @@ from typing import Protocol, Self, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from kernelpath.errors import DataError
+from kernelpath.inputs import unmasked
+
 ROUNDING = 1e-12  # relative; a dual point on the edge of the domain shall not leave it by rounding
 LARGEST = float(np.finfo(np.float64).max)
 SMALLEST = float(np.finfo(np.float64).tiny)
@@ -276,7 +279,12 @@ class MixedNorm(_WithStrength):
 
     def __post_init__(self) -> None:
         _check(self.strength, p=self.p, q=self.q)
-        labels = np.asarray(self.groups)
+        try:
+            labels = np.asarray(unmasked(self.groups, "groups"))
+        except ValueError as error:
+            if isinstance(error, DataError):
+                raise
+            labels = np.zeros((0, 0))  # lists of several lengths
         if labels.ndim != 1 or not np.issubdtype(labels.dtype, np.integer):
             raise ValueError(f"groups must be one integer for each kernel, got {self.groups!r}")
         object.__setattr__(self, "groups", tuple(labels.tolist()))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 
 import pytest
 
@@ -311,3 +312,43 @@ def test_the_page_of_a_run_folder(earlier, named):
     assert (earlier / "report.html").read_bytes() == page
     (earlier / "report.html").write_bytes(MINE)
     assert_refused(run("report", earlier, "--overwrite"), "report.html is in the way", "away")
+
+
+def test_a_model_that_another_run_made_meanwhile_stays(tmp_path, table, scored, monkeypatch):
+    """A run without --cv looks for a model at its start and again before its last step."""
+    from kernelpath.cli import path_command
+
+    out, real = tmp_path / "run", path_command.write_together
+
+    def late(*args, **options):
+        shutil.copytree(scored, out)
+        return real(*args, **options)
+
+    monkeypatch.setattr(path_command, "write_together", late)
+    refused = run("path", table, "-t", "outcome", "-o", out)
+    assert_refused(refused, "holds the model.kpmodel", "a run without --cv would remove")
+    assert contents(out) == contents(scored)
+
+
+def test_a_model_file_does_not_hold_the_hidden_folder_of_its_run(scored):
+    import kernelpath as kp
+
+    assert kp.load_model(scored / "model.kpmodel").memory is None
+
+
+def test_an_empty_name_is_no_folder(tmp_path, table, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    ended = run("path", table, "-t", "outcome", "--out", "")
+    assert ended.exit_code == 2
+    assert "is empty" in ended.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_missing_or_altered_part_of_a_run_is_named(tmp_path, table, plain):
+    out = shutil.copytree(plain, tmp_path / "run")
+    (out / "summary.json").unlink()
+    assert_refused(run("report", out), "summary.json is missing", "--overwrite")
+    again = shutil.copytree(plain, tmp_path / "again")
+    (again / "run.json").write_text("{}")
+    words = assert_refused(run("path", table, "-t", "outcome", "-o", again), "run.json")
+    assert words.index("run.json") < words.index("path.kpath")

@@ -159,11 +159,11 @@ BROKEN_KERNELS = {
     Raises: r"Raises.half_squared_distance fails at a point of trial: TypeError",
     OfAllRows: r"OfAllRows.half_squared_distance gives a pair of values another number",
     Indefinite: r"Indefinite.half_squared_distance does not belong to a positive definite",
-    Negative: r"Negative.half_squared_distance is negative",
+    Negative: r"Negative.half_squared_distance gives a negative",
     Apart: r"Apart.gram and half_squared_distance contradict each other",
     Sideways: r"Sideways.half_squared_distance fails|Sideways.gram",
     NoWidth: r"NoWidth.gamma must be positive",
-    OneWidth: r"OneWidth.gamma gives an array of shape",
+    OneWidth: r"OneWidth.gamma gives one number",
     Nothing: r"Nothing defines neither half_squared_distance nor gram",
 }
 
@@ -614,3 +614,75 @@ def test_static_methods_are_methods():
     assert np.array_equal(
         kp.alignments(X, Y, kernel=Static()), kp.alignments(X, Y, kernel=Cauchy())
     )
+
+
+class _Scaled(kp.FeatureKernel):
+    """An RBF kernel times a number, which changes nothing: kernels are scaled anyway."""
+
+    def __init__(self, factor):
+        object.__setattr__(self, "factor", factor)
+
+    def gamma(self, sigma):
+        return 0.5 / np.square(sigma)
+
+    def gram(self, x, z, gamma):
+        return self.factor * np.exp(-gamma * np.square(np.subtract.outer(x, z)))
+
+
+@pytest.mark.parametrize("n_rows", [30, 70, 100])
+@pytest.mark.parametrize("factor", [1e-200, 1e-13, 1e-12, 1e12])
+def test_a_factor_of_a_kernel_does_not_matter(n_rows, factor):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n_rows, 4))
+    y = (X[:, 0] ** 2 > 0.5).astype(int)
+    one, other = (kp.GMKLClassifier(base_kernel=_Scaled(f)).fit(X, y) for f in (1.0, factor))
+    np.testing.assert_allclose(other.weights_, one.weights_, rtol=1e-2, atol=1e-3)
+    pair = [kp.NMMKLSelector(1, kernel=_Scaled(f)).fit(X, y).support_ for f in (1.0, factor)]
+    np.testing.assert_array_equal(*pair)
+
+
+def test_a_kernel_in_single_precision_is_honest():
+    class Single(_Scaled):
+        def gram(self, x, z, gamma):
+            return np.exp(-((np.sqrt(gamma) * np.subtract.outer(x, z)).astype(np.float32) ** 2))
+
+    X = np.random.default_rng(0).normal(size=(100, 4))
+    kp.NMMKLSelector([1, 2], kernel=Single(1.0)).fit(X, X[:, 0] > 0)
+
+
+def test_a_gram_that_is_no_matrix_is_named():
+    class Elementwise(_Scaled):
+        def gram(self, x, z, gamma):
+            return np.exp(-gamma * np.square(x[: len(z)] - z[: len(x)]))
+
+    class Fixed(_Scaled):
+        def gamma(self, sigma):
+            return 1.0
+
+    with pytest.raises(kp.ExtensionError, match=r"Elementwise.gram gives an array of shape \(4,\)"):
+        kp.alignments(np.eye(4), [0, 1, 0, 1], kernel=Elementwise(1.0))
+    with pytest.raises(
+        kp.ExtensionError, match=r"Fixed\.gamma gives one number for several columns"
+    ):
+        kp.alignments(np.eye(4), [0, 1, 0, 1], kernel=Fixed(1.0))
+
+
+def test_a_conjugate_that_is_finite_everywhere_needs_no_domain():
+    class Ridge:
+        strength = 1.0
+
+        def value(self, d):
+            return 0.5 * float(np.square(d).sum())
+
+        def gradient(self, d):
+            return np.asarray(d, dtype=float)
+
+        def hess_diag(self, d):
+            return np.ones(len(d))
+
+        def conjugate(self, g):
+            return 0.5 * float(np.square(np.maximum(g, 0.0)).sum())
+
+    X = np.random.default_rng(0).normal(size=(50, 3))
+    model = kp.GMKLClassifier(regularizer=Ridge()).fit(X, X[:, 0] > 0)
+    assert 0 <= model.gap_ <= 1e-3

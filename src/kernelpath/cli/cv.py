@@ -140,6 +140,7 @@ def fit_cv(
         model._column_names = np.asarray(table.feature_names, dtype=object)
     with collected_warnings() as notes, naming_bad_columns(table):
         model.fit(table.X, table.y, groups=groups)
+    model.memory = None  # the hidden folder of this run; its model may go anywhere
     return model, [*table.notes, *notes, *category_notes(table)]
 
 

@@ -7,9 +7,8 @@ from typing import Annotated
 import typer
 
 from kernelpath.cli.console import friendly_errors
-from kernelpath.cli.files import refuse_removing
 from kernelpath.cli.folders import output_folder, refuse_folder
-from kernelpath.cli.manifest import RUN_FILES
+from kernelpath.cli.manifest import MODEL, RUN_FILES, refuse_removing
 from kernelpath.cli.options import JobsOption, JsonOption, OutOption, OverwriteOption, SeedOption
 from kernelpath.cli.output import Output
 from kernelpath.cli.path_command import tell_path, write_path
@@ -36,7 +35,7 @@ def demo_command(
     output = Output(out, as_json=as_json, overwrite=overwrite)
     with friendly_errors():
         refuse_folder(out, RUN_FILES, overwrite)
-        refuse_removing(out, "model.kpmodel", "a demo")
+        refuse_removing(out, MODEL, "a demo")
         _run_demo(context, output, rows, features, seed, jobs)
 
 

@@ -75,12 +75,3 @@ def refuse_overwriting(outputs: Iterable[Path | None], inputs: Iterable[Path | N
             for other in given:
                 if file.samefile(other):
                     raise DataError(f"{other}: is read, so it cannot be written; name another file")
-
-
-def refuse_removing(directory: Path | None, name: str, reason: str) -> None:
-    """Refuse to take away a file of an earlier run that the new one does not make again."""
-    if directory is not None and (directory / name).exists():
-        raise DataError(
-            f"{directory}: holds the {name} of an earlier run, which {reason} would remove; name "
-            "another folder, or remove that file first"
-        )

@@ -30,10 +30,12 @@ from kernelpath.atomic import (
 )
 from kernelpath.cli.manifest import (
     KNOWN,
+    MODEL,
     Manifest,
     describe,
     refuse_in_the_way,
     refuse_other_command,
+    refuse_removing,
     some,
 )
 from kernelpath.errors import DataError
@@ -184,6 +186,8 @@ def _move_in(inside: Path, out: Path, names: Sequence[str], overwrite: bool) -> 
         with locked(out):
             _finish_moves(out)
             refuse_in_the_way(out, names, overwrite)  # hours may have passed since the first look
+            if MODEL in names and not (stage / "run" / MODEL).exists():
+                refuse_removing(out, MODEL, "a run without --cv")  # of a run that ended meanwhile
             try:
                 _plan(stage, out, names)
                 _Move(stage, out).finish()

@@ -32,6 +32,7 @@ RUN_FILES = (
 COMPARISON_FILES = (
     "comparison.csv", "comparison.json", "comparison.html", "comparison.png", RECORD,
 )  # fmt: skip
+MODEL = "model.kpmodel"
 KNOWN = frozenset(RUN_FILES + COMPARISON_FILES)
 PAGE, PREDICTIONS = "report.html", "predictions.csv"  # stand for the kinds of lone files
 _LARGEST_RECORD = 50_000_000
@@ -142,15 +143,20 @@ def refuse_in_the_way(folder: Path, names: Sequence[str], overwrite: bool = Fals
     blocking = in_the_way(folder, names, overwrite)
     if not blocking:
         return
+    blocking.sort(key=lambda name: name != RECORD)  # without a record, all others seem strange
     one = len(blocking) == 1
     it, verb = ("it", "is") if one else ("them", "are")
     if not overwrite and all(map(Manifest.of(folder).recognises, blocking)):
         remedy = f"replace {it} with --overwrite"
     else:
         remedy = f"move {it} away"
+    known = Manifest.of(folder)
+    reason = "not written by a run into this folder or changed since"
+    if known.content and not known.has_hashes and set(blocking) <= {RECORD, *known.files}:
+        reason = f"written by an earlier kernelpath, which kept no hashes of {it}"
     raise DataError(
-        f"{folder}: {some(blocking)} {verb} in the way, not written by a run into this folder or "
-        f"changed since; name another folder with --out, or {remedy}"
+        f"{folder}: {some(blocking)} {verb} in the way, {reason}; name another place with --out, "
+        f"or {remedy}"
     )
 
 
@@ -161,6 +167,15 @@ def refuse_other_command(folder: Path, names: Sequence[str]) -> None:
         raise DataError(
             f"{folder}: holds the results of another command ({some(other)}); name another folder "
             "with --out"
+        )
+
+
+def refuse_removing(directory: Path | None, name: str, reason: str) -> None:
+    """Refuse to take away a file of an earlier run that the new one does not make again."""
+    if directory is not None and (directory / name).exists():
+        raise DataError(
+            f"{directory}: holds the {name} of an earlier run, which {reason} would remove; name "
+            "another folder, or remove that file first"
         )
 
 
@@ -217,7 +232,8 @@ def refuse_mismatch(run: Path, names: Iterable[str]) -> None:
         if os.path.lexists(run / name) and not manifest.vouches(name):
             raise PathFileError(
                 f"{run}: {name} is not the file that {RECORD} lists, so the folder is altered or "
-                f"mixed from two runs: run kernelpath path again, or name the file itself, "
+                f"mixed from two runs: run kernelpath path again with --overwrite, or name the "
+                f"file itself, "
                 f"{safe(run / name, 400)}"
             )
 

@@ -95,6 +95,19 @@ def _jobs(value: int | None) -> int | None:
     return value
 
 
+def named(text: str) -> Path:
+    """A folder by its name; an empty one is a variable that is not set, not the current folder.
+
+    Examples
+    --------
+    >>> named("run").name
+    'run'
+    """
+    if not str(text):
+        raise typer.BadParameter("is empty; name a folder, or . for the current one")
+    return Path(text)
+
+
 def parse_sizes(text: str | None) -> list[int] | None:
     """Numbers of features, separated by commas.
 
@@ -252,7 +265,8 @@ SizeOption = Annotated[
     ),
 ]
 OutOption = Annotated[
-    Path | None, _option("--out", "-o", metavar="DIR", help="Folder for the results.")
+    Path | None,
+    _option("--out", "-o", metavar="DIR", parser=named, help="Folder for the results."),
 ]
 ReportOption = Annotated[
     str | None,

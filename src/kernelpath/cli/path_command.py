@@ -10,9 +10,9 @@ import typer
 from kernelpath.cli import options as opt
 from kernelpath.cli.config import settle
 from kernelpath.cli.console import friendly_errors, say_notes
-from kernelpath.cli.files import refuse_overwriting, refuse_removing
+from kernelpath.cli.files import refuse_overwriting
 from kernelpath.cli.folders import output_folder, refuse_folder, write_together
-from kernelpath.cli.manifest import PAGE, RUN_FILES, refuse_lone
+from kernelpath.cli.manifest import MODEL, PAGE, RUN_FILES, refuse_lone, refuse_removing
 from kernelpath.cli.output import Output, check_voice, print_json, say_files
 from kernelpath.cli.record import page_place
 from kernelpath.cli.resume import resuming
@@ -89,7 +89,7 @@ def path_command(
         refuse_folder(out, RUN_FILES, overwrite)
         read = {"target": target, "drop": drop or [], "max_columns": max_columns}
         if settings is None:
-            refuse_removing(out, "model.kpmodel", "a run without --cv")
+            refuse_removing(out, MODEL, "a run without --cv")
             _run_path(context, data, read, n_features, selector, output)
         else:
             _run_scored(context, data, read, n_features, selector, settings, output)

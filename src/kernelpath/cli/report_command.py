@@ -84,13 +84,17 @@ def report_command(
 
 def _read(run: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     """Summary, and details of the page."""
-    from kernelpath.cli.manifest import refuse_mismatch
+    from kernelpath.cli.manifest import Manifest, refuse_mismatch
     from kernelpath.cli.record import KEYS
     from kernelpath.cli.summary_file import read_summary
     from kernelpath.errors import PathFileError
 
     if run.is_dir():
         if not (run / "summary.json").exists():
+            if Manifest.of(run).content:
+                raise PathFileError(
+                    f"{run}: summary.json is missing; run kernelpath path again with --overwrite"
+                )
             raise PathFileError(
                 f"{run}: holds no summary.json, so it is not a run folder; name one that "
                 "kernelpath path --out wrote"

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from kernelpath.combine import _distance_loops
 from kernelpath.errors import DataError
+from kernelpath.inputs import canonical
 from kernelpath.kernels import FeatureKernel, codes, distance_block, formula_code
 
 SPARSE_DENSITY = 0.2
@@ -225,11 +226,11 @@ def dense_columns(
 
 def sparse_columns(train: Any, new: Any | None, kernels: ColumnKernels) -> SparseColumns:
     """Stack sparse tables and keep true non-zeros only, sorted by row."""
-    whole = canonical(train)
+    whole = canonical(sp.csc_matrix(train))
     n_train = whole.shape[0]
     split = np.diff(whole.indptr).astype(np.int64)
     if new is not None:
-        whole = sp.vstack([whole, canonical(new)], format="csc")
+        whole = sp.vstack([whole, canonical(sp.csc_matrix(new))], format="csc")
         whole.sort_indices()
     values = np.array(whole.data, dtype=np.float64)
     column = np.repeat(np.arange(whole.shape[1]), np.diff(whole.indptr))
@@ -239,16 +240,6 @@ def sparse_columns(train: Any, new: Any | None, kernels: ColumnKernels) -> Spars
         values[scaled] = (values[scaled] - kernels.center[of]) * np.sqrt(kernels.gamma[of])
     ptr, rows = whole.indptr.astype(np.int64), whole.indices.astype(np.uint32)
     return SparseColumns(ptr, rows, values, split, kernels, n_train)
-
-
-def canonical(matrix: Any) -> Any:
-    """CSC without duplicates and stored zeros, sorted; the argument stays as it is."""
-    result = sp.csc_matrix(matrix)
-    if not result.has_canonical_format or np.any(result.data == 0):
-        result = result.copy()
-        result.sum_duplicates()
-        result.eliminate_zeros()
-    return result
 
 
 def check_new(

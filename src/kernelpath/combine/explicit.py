@@ -16,8 +16,9 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from kernelpath.combine.bank import KernelBank
-from kernelpath.combine.columns import ColumnKernels, canonical, check_new, matching
+from kernelpath.combine.columns import ColumnKernels, check_new, matching
 from kernelpath.errors import ExtensionError
+from kernelpath.inputs import canonical
 from kernelpath.kernels import codes
 
 POWERS, CATEGORIES, NYSTROM = 0, 1, 2
@@ -105,7 +106,7 @@ class ExplicitMap:
         if kernels.own is not None:
             raise ExtensionError("A kernel of your own has no map that consists of numbers alone.")
         sparse = sp.issparse(bank.values)
-        values = canonical(bank.values) if sparse else bank.values
+        values = canonical(sp.csc_matrix(bank.values)) if sparse else bank.values
         makers = [
             _fit_column(
                 kernels.take(np.array([i])),
@@ -164,7 +165,7 @@ class ExplicitMap:
 
     def _transform_sparse(self, new: Any) -> sp.csr_matrix:
         """Only non-zeros are mapped: 0 goes to 0, or has one image that fills the column."""
-        new = canonical(new)
+        new = canonical(sp.csc_matrix(new))
         parts = []
         for i in range(new.shape[1]):
             own = slice(new.indptr[i], new.indptr[i + 1])

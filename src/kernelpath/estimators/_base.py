@@ -16,7 +16,14 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 from kernelpath.errors import DataError
 from kernelpath.estimators._arrays import check_numbers
 from kernelpath.estimators._notebook import NotebookCard
-from kernelpath.inputs import ColumnTable, as_column_table, as_pandas, is_frame, plain_array
+from kernelpath.inputs import (
+    ColumnTable,
+    as_column_table,
+    as_pandas,
+    is_frame,
+    plain_array,
+    plain_table,
+)
 from kernelpath.path import FeaturePath, PathPoint
 from kernelpath.provenance import fingerprint, versions
 
@@ -35,7 +42,7 @@ class PlainSelector(SelectorMixin):
         -------
         array, sparse matrix or dataframe of shape (n_samples, n_selected)
         """
-        return super().transform(plain_array(X))
+        return super().transform(plain_table(X))
 
 
 class PathSelector(NotebookCard, PlainSelector, BaseEstimator):

@@ -41,6 +41,7 @@ def unit_of_columns(groups: Any, table: ColumnTable) -> NDArray[np.intp]:
 
 def budgets_of(given: Any) -> NDArray[np.intp]:
     """Numbers of features, one or several; anything else is refused."""
+    given = unmasked(given, "n_features_to_select")
     try:
         values = np.atleast_1d(np.asarray(given))
     except ValueError:  # lists of several lengths

@@ -215,6 +215,8 @@ def _seed(random_state: Any) -> int:
         return 0
     if isinstance(random_state, int | np.integer):
         return int(random_state)
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**31 - 1))
     return int(check_random_state(random_state).randint(2**31 - 1))
 
 

@@ -21,7 +21,7 @@ from kernelpath.errors import DataError, not_one_of
 from kernelpath.estimators._idle import Idle
 from kernelpath.estimators.saved_settings import NotSaved
 from kernelpath.evaluation.study import Split, Study, make_splitter
-from kernelpath.inputs import ColumnTable
+from kernelpath.inputs import ColumnTable, unmasked
 from kernelpath.predictors.joint_rbf import JointRBFSVM
 from kernelpath.predictors.models import EstimatorPredictor, check_estimator
 from kernelpath.predictors.weighted_kernel import WeightedKernelSVM
@@ -29,6 +29,7 @@ from kernelpath.rankings import describe, size_grid
 from kernelpath.targets import encode_target, infer_task
 from kernelpath.weighting import weight_argument
 
+SMALLEST_CLASS_WEIGHT = 1e-9
 ROWS_APART = ("r2", "explained_variance")  # measures of the spread of the target
 
 OWN_PREDICTORS: dict[str, type] = {
@@ -162,6 +163,13 @@ def check_class_weight(class_weight: Any, classes: NDArray | None, own: bool) ->
     unknown = [label for label in class_weight if label not in classes.tolist()]
     if unknown:
         raise ValueError(f"class_weight names classes that y does not hold: {unknown}")
+    for label, weight in class_weight.items():
+        number = isinstance(weight, numbers.Real) and not isinstance(weight, bool)
+        if not (number and SMALLEST_CLASS_WEIGHT <= weight <= 1 / SMALLEST_CLASS_WEIGHT):
+            raise ValueError(
+                f"class_weight must be from {SMALLEST_CLASS_WEIGHT:g} to "
+                f"{1 / SMALLEST_CLASS_WEIGHT:g} for every class, got {weight!r} for {label!r}"
+            )
 
 
 def make_splits(
@@ -211,7 +219,7 @@ def check_measurable(splits: list[Split], scoring: str) -> None:
 
 def _row_numbers(rows: Any, n: int) -> NDArray[np.intp]:
     """Row numbers of one side of a split, given as numbers or as a mask."""
-    given = np.asarray(rows)
+    given = np.asarray(unmasked(rows, "cv"))
     if given.dtype == bool and given.shape == (n,):
         return np.flatnonzero(given)
     if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
@@ -329,7 +337,7 @@ def check_sizes(n_features: Any, n_columns: int) -> None:
     """Refuse numbers of features that the table does not have."""
     if n_features is None:
         return
-    given = np.atleast_1d(np.asarray(n_features, dtype=object)).tolist()
+    given = np.atleast_1d(np.asarray(unmasked(n_features, "n_features"), dtype=object)).tolist()
     for k in given:
         if isinstance(k, bool) or not isinstance(k, numbers.Integral):
             raise ValueError(

@@ -124,6 +124,7 @@ def _distance_of_gram(cls: type) -> Any:
         places = (np.arange(values.size).reshape(values.shape) for values in (x, z))
         return d[tuple(places)]
 
+    half_squared_distance.derived = True  # type: ignore[attr-defined]
     return half_squared_distance
 
 

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import nnls
 
 from kernelpath.errors import DataError, not_one_of
+from kernelpath.inputs import unmasked
 from kernelpath.problem import Evaluator, Problem, relative
 from kernelpath.solvers.state import CONVERGED, LIMIT, MissingCapability, Solution
 from kernelpath.weighted.base import SumKernel, images
@@ -48,7 +49,9 @@ def weights_by_rule(
             )
         return np.full(n, 1.0 / n) if rule == "uniform" else centered_kta(problem, shares)
     try:
-        given = np.asarray(rule, dtype=np.float64)
+        given = np.asarray(unmasked(rule, "weights"), dtype=np.float64)
+    except DataError:
+        raise
     except (TypeError, ValueError):
         given = np.zeros(0)
     if given.shape != (n,) or not np.isfinite(given).all() or given.min() < 0 or not given.any():

@@ -21,7 +21,7 @@ from kernelpath.weighted.rows import Shares, mean_of
 
 FEW_VALUES = 3  # rank: centring may take away one of so few
 NOTHING = 1e-12  # of the trace
-INDEFINITE = 1e-6  # of the largest diagonal entry: more below 0 is no rounding error
+INDEFINITE = 1e-5  # of the largest diagonal entry: more below 0 is no rounding error
 
 
 @dataclass(frozen=True, eq=False)

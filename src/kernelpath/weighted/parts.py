@@ -27,7 +27,7 @@ from kernelpath.kernels import (
     kernel_values,
 )
 from kernelpath.weighted.base import as_columns
-from kernelpath.weighted.factors import Factor, make_factor
+from kernelpath.weighted.factors import NOTHING, Factor, make_factor
 from kernelpath.weighted.rows import Shares, mean_of, spread_of
 from kernelpath.weighted.stacks import LOW_RANK, MOST_DENSE_ROWS, Concatenated, HeldSum, joined
 
@@ -178,10 +178,11 @@ class SumOfParts(HeldSum):
             )
         own = self._columns(self._X, part.columns)
         K = part.gram(own, own)
+        whole = float(mean_of(np.abs(K.diagonal()), self._shares)[0])
         means = mean_of(K, self._shares)
         K = K - means - means[:, None] + mean_of(means, self._shares)
         size = float(mean_of(K.diagonal(), self._shares)[0])
-        if size <= 1e-12:
+        if size <= NOTHING * whole:
             self.constant[k] = True
             self._dense[k] = (means, 0.0)
             return np.zeros_like(K)

@@ -14,6 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from kernelpath.inputs import canonical
+
 Shares = NDArray[np.float64] | None
 DIGEST = 16  # bytes: no two rows of a table share one by chance
 LEADING = 4  # columns that rows are sorted by, so that the units of columns do not change the order
@@ -61,8 +63,7 @@ def spread_of(X: Any, shares: Shares = None) -> NDArray[np.float64]:
         if shares is None:
             return np.asarray(X, dtype=np.float64).std(axis=0)
         return np.sqrt(shares @ np.square(X - mean_of(X, shares)))
-    table = sparse.csc_array(X, dtype=np.float64)
-    table.sum_duplicates()
+    table = canonical(sparse.csc_array(X, dtype=np.float64))
     each = np.full(X.shape[0], 1.0 / X.shape[0]) if shares is None else shares
     mean = mean_of(table, each)
     # Two passes: a large common offset must not cost digits.
@@ -175,9 +176,7 @@ def _keys(X: Any, y: NDArray) -> NDArray:
         else [str(value).encode() for value in y]
     )
     if sparse.issparse(X):
-        X = sparse.csr_array(X, dtype=np.float64)
-        X.sum_duplicates()
-        X.eliminate_zeros()
+        X = canonical(sparse.csr_array(X, dtype=np.float64))
     digests = [
         blake2b(label + b"," + _content(X, i), digest_size=DIGEST).digest()
         for i, label in enumerate(labels)
