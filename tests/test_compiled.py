@@ -40,6 +40,8 @@ jitted = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="nothing is c
 def fresh(tmp_path, monkeypatch):
     """Load the same file again and again, as new processes would."""
     monkeypatch.setattr(module, "_said", False)
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)  # beside the file, wherever tests keep it
+    monkeypatch.setattr(numba.config, "CACHE_DIR", "")
     file = tmp_path / "loop.py"
     file.write_text(LOOP)
 
