@@ -6,13 +6,14 @@ import argparse
 import importlib
 import pkgutil
 import platform
+import re
 import sys
 import time
 from datetime import date
 from pathlib import Path
 
 import hardening
-from hardening.tally import Tally, as_table
+from hardening.tally import as_table
 
 # All other modules, but the tests, have a function ``trials``.
 APART = ("__main__", "tally", "forged", "samples")
@@ -26,36 +27,38 @@ MODULES = [
 
 
 def main() -> int:
-    """Run the trials, print the table and say what was broken."""
+    """Run the trials, print their tables, put them on the page, and say what was broken."""
     parser = argparse.ArgumentParser(prog="make harden", description=__doc__)
     parser.add_argument("modules", nargs="*", help=f"some of {', '.join(MODULES)}; default: all")
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
-    tallies: list[Tally] = []
+    broken: list[str] = []
     for name in given.modules or MODULES:
         if name not in MODULES:
             parser.error(f"there is no {name}; there are {', '.join(MODULES)}")
         started = time.process_time()
         found = importlib.import_module(f"hardening.{name}").trials(long=True, seed=given.seed)
-        tallies += found
         seconds = time.process_time() - started
-        print(f"{name}: {sum(t.trials for t in found)} trials, {seconds:.0f} s", file=sys.stderr)
-    table = as_table(tallies)
-    print(table)
-    if not given.modules:
-        write_page(table)
-    broken = [f"{tally.title}: {case}" for tally in tallies for case in tally.broken]
+        count = sum(tally.trials for tally in found)
+        print(f"{name}: {count} trials, {seconds:.0f} s", file=sys.stderr)
+        table = as_table(found)
+        print(table, flush=True)
+        broken += [f"{tally.title}: {case}" for tally in found for case in tally.broken]
+        write_page(name, table)
     for line in broken:
         print(f"broken: {line}")
     return int(bool(broken))
 
 
-def write_page(table: str) -> None:
-    """Replace the counts at the end of the page on reliability; its words stay."""
-    words = PAGE.read_text(encoding="utf-8").partition(COUNTS)[0]
-    where = f"Python {platform.python_version()} on {platform.system()}, {date.today()}"
-    note = f"Written by `make harden`; {where}.\n"
-    PAGE.write_text(f"{words}{COUNTS}\n{note}\n{table}\n", encoding="utf-8")
+def write_page(name: str, table: str) -> None:
+    """Put the counts of one module on the page of reliability; everything else there stays."""
+    words, _, rest = PAGE.read_text(encoding="utf-8").partition(COUNTS)
+    parts = re.split(r"^### (\w+)\n", rest, flags=re.M)
+    known = {title: text.strip() for title, text in zip(parts[1::2], parts[2::2])}
+    where = f"Python {platform.python_version()} on {platform.system()}, {date.today()}."
+    known[name] = f"{where}\n\n{table}"
+    sections = [f"### {title}\n\n{known[title]}\n" for title in sorted(known)]
+    PAGE.write_text("\n".join([words + COUNTS, *sections]), encoding="utf-8")
 
 
 if __name__ == "__main__":
