@@ -30,16 +30,6 @@ COUNTS = {
 }
 ESTIMATORS = tuple(COUNTS)
 
-SPLIT = "repeated rows and weighted rows fall into different folds, and scores are not weighted"
-CANNOT_HOLD = {
-    kp.PathCV: {
-        "check_sample_weight_equivalence_on_dense_data": SPLIT,
-        "check_sample_weight_equivalence_on_sparse_data": SPLIT,
-        "check_fit2d_1feature": "its three rows of a class cannot be split into the five folds",
-    }
-}
-"""Checks that contradict what an estimator promises, each with its reason."""
-
 # Checks that fit many or larger tables: seconds each for those that try several models in a fit.
 TRYING = (kp.PathCV, kp.L1KRClassifier, kp.L1KRRegressor)
 LARGE = {

@@ -13,7 +13,7 @@ from scipy import sparse
 import kernelpath as kp
 from kernelpath.estimators import _gmkl_kernels
 from kernelpath.fits.losses import EpsilonInsensitive, HuberHinge
-from kernelpath.weighted.rows import as_given, distinct, mean_of, shares_of, spread_of
+from kernelpath.rows import as_given, distinct, mean_of, shares_of, spread_of
 from kernelpath.weighted.tiles import GaussianViews
 
 RNG = np.random.default_rng(0)

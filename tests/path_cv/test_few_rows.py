@@ -46,12 +46,24 @@ def test_the_ways_out_lead_somewhere():
     [
         (np.arange(4) % 2, 2, "one row in the inner folds"),
         (np.array([0, 1, 0]), 2, "Class 1 has 1 row.*drop rare classes"),
-        (np.arange(5) % 2, 3, "Class 1 has 2 rows, fewer than cv=3 folds; use cv=2"),
+        (np.arange(5) % 2, 4, "Class 1 has 2 rows, fewer than cv=4 folds; use cv=2"),
     ],
 )
 def test_few_rows_of_classes(y, cv, words):
     with pytest.raises(kp.DataError, match=words):
         kp.PathCV(cv=cv).fit(X[: len(y)], y)
+
+
+def test_a_class_with_fewer_rows_than_folds():
+    y = np.where(np.arange(40) < 3, "rare", np.where(LABELS[0] == LABELS, "a", "b"))
+    with pytest.warns(UserWarning, match="'rare' has 3 rows, fewer than cv=5 folds: some") as told:
+        model = kp.PathCV(cv=5, n_features=[1, 2]).fit(X[:40], y)
+    assert [one.filename for one in told if "fewer than" in str(one.message)] == [__file__]
+    assert model.scores_.n_folds == 5
+    assert model.classes_.tolist() == ["a", "b", "rare"]
+    numbers = np.where(np.arange(40) < 3, 7, LABELS[0] == LABELS)
+    with pytest.warns(UserWarning, match="cv=3, or merge or drop.*set task='regression'"):
+        kp.PathCV(cv=5, n_features=[1], predictor=ONE).fit(X[:40], numbers)
 
 
 @pytest.mark.parametrize(

@@ -68,7 +68,9 @@ class WeightedKernel:
             self.svm = SVR(kernel="precomputed", C=self.C, epsilon=EPSILON)
             self.svm.fit(K, (y - self.mean) / self.scale, sample_weight=sample_weight)
         else:
-            self.svm = SVC(kernel="precomputed", C=self.C, class_weight=self.class_weight)
+            self.svm = SVC(
+                kernel="precomputed", C=self.C, class_weight=self.class_weight, break_ties=True
+            )
             self.svm.fit(K, y, sample_weight=sample_weight)
         return self
 
@@ -92,7 +94,7 @@ class JointRBF:
         if task == "regression":
             svm = SVR(kernel="rbf", C=C, gamma=rate, epsilon=EPSILON)
         else:
-            svm = SVC(kernel="rbf", C=C, gamma=rate, class_weight=class_weight)
+            svm = SVC(kernel="rbf", C=C, gamma=rate, class_weight=class_weight, break_ties=True)
         self.pipeline = make_pipeline(StandardScaler(), svm)
 
     def fit(self, X, y, sample_weight=None):

@@ -26,6 +26,7 @@ from kernelpath.fits.losses import LOSSES, Loss
 from kernelpath.inputs import ColumnTable, refuse_infinite
 from kernelpath.problem import Problem
 from kernelpath.progress import begin, progress_bar, working
+from kernelpath.rows import DistinctRows, shares_of
 from kernelpath.solvers.choice import solve
 from kernelpath.solvers.fixed import machine_at, weights_by_rule
 from kernelpath.solvers.start import natural_start
@@ -34,7 +35,6 @@ from kernelpath.targets import as_vector, check_sample_weight
 from kernelpath.threads import one_thread_up_to
 from kernelpath.tracers.strengths import feature_weights, path_of, trace
 from kernelpath.weight_norms import L1
-from kernelpath.weighted.rows import DistinctRows, shares_of
 
 METHOD = "gmkl"
 ONE_THREAD_ROWS = 1000

@@ -17,12 +17,12 @@ from kernelpath.kernels import KERNELS as FEATURE_KERNELS
 from kernelpath.kernels import RBF, Delta, FeatureKernel, resolve_kernel
 from kernelpath.kernels.feature import WIDTH_POWERS
 from kernelpath.probes import probe_weighted
+from kernelpath.rows import Shares, mean_of, spread_of
 from kernelpath.units import sizes_of
 from kernelpath.weighted.base import WeightedKernel
 from kernelpath.weighted.parts import SumOfParts, one_per_column
 from kernelpath.weighted.products import ARDPolynomial, ProductRBF
 from kernelpath.weighted.recipes import BANDWIDTHS, simple_mkl_parts
-from kernelpath.weighted.rows import Shares, mean_of, spread_of
 from kernelpath.weighted.tiles import GaussianViews
 
 KERNELS = ("sum", "product", "polynomial")

@@ -18,9 +18,9 @@ from kernelpath.estimators._gmkl_kernels import BoundKernel, bind_kernel
 from kernelpath.estimators._path_cv_rows import check_training_rows
 from kernelpath.estimators._path_cv_setup import check_finite
 from kernelpath.inputs import ColumnTable, as_pandas, is_frame
+from kernelpath.rows import DistinctRows, as_given, distinct, shares_of
 from kernelpath.weighted.given import GivenKernels, matrices_of, names_of
 from kernelpath.weighted.matrices import check_grams
-from kernelpath.weighted.rows import DistinctRows, as_given, distinct, shares_of
 
 PRECOMPUTED = "precomputed"
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn import get_config
 from sklearn.base import clone
-from sklearn.utils import check_random_state
+from sklearn.utils import _safe_indexing, check_random_state
 
 from kernelpath.encoding import TableEncoder
 from kernelpath.errors import DataError, not_one_of
@@ -24,7 +24,7 @@ from kernelpath.estimators.saved_settings import refuse_stand_ins
 from kernelpath.evaluation.checkpoint import FoldStore, Tracer
 from kernelpath.evaluation.folds import check_scoring_works
 from kernelpath.evaluation.progress import Meter, WorkPlan
-from kernelpath.evaluation.study import Split, Study, inner_of, unit_of_scores
+from kernelpath.evaluation.study import Copies, Split, Study, inner_of, unit_of_scores
 from kernelpath.evaluation.tuning import n_candidates, n_tuning_fits
 from kernelpath.inputs import bytes_of, unmasked
 from kernelpath.operating_point import check_rule
@@ -82,6 +82,7 @@ def prepare(
         raise ValueError("This PathCV estimator requires y to be passed, but the target y is None.")
     encoder, rows = check_training_rows(model, X)
     study, splits, scoring = _make_study(model, selector, rows, y, groups, sample_weight, params)
+    rows = study.rows
     baseline_studies(study, model.baselines)  # refuses unknown names before the first trace
     store, known = open_store(), fingerprint(rows.table.values, study.y)
     tracing = Tracer(store, study, known, report=True)
@@ -131,8 +132,14 @@ def _make_study(
     if len(y) != rows.n_rows:
         raise DataError(f"X has {rows.n_rows} rows, but y has {len(y)} values.")
     routed = route(model, groups, sample_weight, params)
+    cv, routing = model.cv, bool(get_config().get("enable_metadata_routing"))
     if sample_weight is not None:
         sample_weight = check_sample_weight(sample_weight, rows.n_rows)
+        kept = np.flatnonzero(sample_weight > 0)
+        if len(kept) < rows.n_rows and not routing:  # rows of weight 0 are not there
+            cv = setup_checks.folds_of_rest(cv, kept, rows.n_rows)
+            groups = None if groups is None else _safe_indexing(groups, kept)
+            rows, y, sample_weight = rows.take(kept), y[kept], sample_weight[kept]
     kind = setup_checks.task_of(y, model.task, model.predictor)
     classes = setup_checks.checked_target(y, kind, sample_weight)
     if kind == "regression":
@@ -151,7 +158,7 @@ def _make_study(
         setup_checks.check_finite(rows.table)
     seed = _seed(model.random_state)
     setup_checks.check_sizes(model.n_features, rows.table.shape[1])
-    splits = setup_checks.make_splits(model.cv, y, kind, groups, seed, routed.get("splitter", {}))
+    splits = setup_checks.make_splits(cv, y, kind, groups, seed, routed.get("splitter", {}))
     setup_checks.check_measurable(splits, scoring)
     if model.nested:
         _check_nested(model, y, kind, groups, seed, splits)
@@ -169,10 +176,14 @@ def _make_study(
         memory_limit=bytes_of(model.memory_limit),
         seed=seed,
         metadata=routed,
-        routed=bool(get_config().get("enable_metadata_routing")),
+        routed=routing,
         unit=unit_of_scores(y, scorer, own) if kind == "regression" else 0,
+        copies=Copies.of(rows.table.values, y, sample_weight is not None),
+        weigh_scores=not routing and setup_checks.takes_weights(scorer),
     )
     if sample_weight is not None:
+        if not (routing or study.weigh_scores):
+            setup_checks.warn_of_unweighted(scoring)
         setup_checks.warn_of_weights("selector", selector)
         if not own:
             setup_checks.warn_of_weights("predictor", model.predictor)
@@ -183,7 +194,9 @@ def _make_study(
         )
     if n_candidates(study) > 1:
         setup_checks.check_inner(study, splits)
-    check_scoring_works(study, splits[0])
+    check_scoring_works(study, splits)
+    if kind == "classification":
+        setup_checks.warn_of_rare_classes(cv, y, splits)
     return study, splits, scoring
 
 

@@ -26,7 +26,7 @@ def gives(method: str) -> Any:
             given = model.has_proba if method == "predict_proba" else model.has_decision
             return given and self.task_ == "classification"
         if own:
-            return method == "decision_function" or bool(self.probability)
+            return self.task != "regression" and (method == "decision_function" or self.probability)
         return hasattr(self.predictor, method)
 
     return check

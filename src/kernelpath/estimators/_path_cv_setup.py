@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import numbers
 import os
 import warnings
@@ -15,7 +16,7 @@ from scipy import sparse
 from sklearn import get_config
 from sklearn.base import is_classifier, is_regressor
 from sklearn.metrics import check_scoring, get_scorer, get_scorer_names
-from sklearn.model_selection import check_cv
+from sklearn.model_selection import StratifiedKFold, check_cv
 
 from kernelpath.errors import DataError, not_one_of
 from kernelpath.estimators._idle import Idle
@@ -93,6 +94,25 @@ def check_switches(model: Any) -> None:
         )
     if model.memory is not None and not isinstance(model.memory, str | os.PathLike):
         raise ValueError(f"memory must be None or the path of a folder, got {model.memory!r}")
+
+
+def takes_weights(scorer: Any) -> bool:
+    """Whether a scorer, or the function in it, takes ``sample_weight``."""
+    measure = getattr(scorer, "_score_func", scorer)
+    try:
+        known = inspect.signature(measure).parameters.values()
+    except (TypeError, ValueError):
+        return False
+    return any(p.name == "sample_weight" or p.kind is p.VAR_KEYWORD for p in known)
+
+
+def warn_of_unweighted(scoring: str) -> None:
+    """Say that held-out rows all count the same in the scores."""
+    warnings.warn(
+        f"The scoring {scoring} takes no sample_weight: every held-out row counts once in it.",
+        UserWarning,
+        stacklevel=5,
+    )
 
 
 def warn_of_weights(role: str, one: Any) -> None:
@@ -192,10 +212,12 @@ def make_splits(
     if groups is not None:
         params.setdefault("groups", groups)
     try:
-        splits = [
-            (_row_numbers(a, n), _row_numbers(b, n))
-            for a, b in splitter.split(np.zeros(n), y, **params)
-        ]
+        with warnings.catch_warnings():  # a class with fewer rows than folds is named elsewhere
+            warnings.filterwarnings("ignore", "The least populated class", UserWarning)
+            splits = [
+                (_row_numbers(a, n), _row_numbers(b, n))
+                for a, b in splitter.split(np.zeros(n), y, **params)
+            ]
     except ValueError as error:
         raise DataError(f"The rows cannot be split into folds: {error}") from error
     if not splits:
@@ -203,6 +225,19 @@ def make_splits(
     for number, (train, test) in enumerate(splits):
         _check_fold(number, y, train, test, kind)
     return splits
+
+
+def folds_of_rest(cv: Any, kept: NDArray[np.intp], n: int) -> Any:
+    """``cv`` for some of ``n`` rows: splits that were given by row numbers are translated."""
+    if hasattr(cv, "split") or not hasattr(cv, "__iter__") or isinstance(cv, str):
+        return cv
+    place = np.full(n, -1)
+    place[kept] = np.arange(len(kept))
+    try:
+        sides = [(place[_row_numbers(a, n)], place[_row_numbers(b, n)]) for a, b in cv]
+    except (TypeError, ValueError) as error:
+        raise DataError(f"The rows cannot be split into folds: {error}") from error
+    return [(a[a >= 0], b[b >= 0]) for a, b in sides]
 
 
 def check_measurable(splits: list[Split], scoring: str) -> None:
@@ -276,17 +311,39 @@ def _folds_by_number(n_folds: int, y: NDArray, kind: str, groups: Any, seed: int
     elif kind == "classification":
         counts = Counter(y.tolist())
         label, fewest = min(counts.items(), key=lambda item: item[1])
-        if fewest < n_folds:
+        if fewest == 1 or max(counts.values()) < n_folds:
             hint = f"use cv={fewest}, or " if fewest > 1 else ""
-            rows = "1 row" if fewest == 1 else f"{fewest} rows"
-            quantity = ""
-            if y.dtype.kind in "iuf" and len(counts) > 2:
-                quantity = " If y is a quantity and not a label, set task='regression'."
             raise DataError(
-                f"Class {label!r} has {rows}, fewer than cv={n_folds} folds; "
-                f"{hint}merge or drop rare classes.{quantity}"
+                f"{_rare_class(label, fewest, n_folds)}; {hint}merge or drop rare classes."
+                f"{_maybe_quantity(y)}"
             )
+        return StratifiedKFold(n_folds, shuffle=True, random_state=seed)
     return make_splitter(n_folds, y, kind, grouped=groups is not None, seed=seed)
+
+
+def _rare_class(label: Any, count: int, n_folds: int) -> str:
+    rows = "1 row" if count == 1 else f"{count} rows"
+    return f"Class {label!r} has {rows}, fewer than cv={n_folds} folds"
+
+
+def _maybe_quantity(y: NDArray) -> str:
+    if y.dtype.kind in "iuf" and len(np.unique(y)) > 2:
+        return " If y is a quantity and not a label, set task='regression'."
+    return ""
+
+
+def warn_of_rare_classes(cv: Any, y: NDArray, splits: list[Split]) -> None:
+    """Say which class some folds are judged without: it has fewer rows than there are folds."""
+    if not isinstance(cv, numbers.Integral):
+        return
+    label, fewest = min(Counter(y.tolist()).items(), key=lambda item: item[1])
+    if fewest < len(splits):
+        warnings.warn(
+            f"{_rare_class(label, fewest, len(splits))}: some folds are judged without it. "
+            f"Use cv={fewest}, or merge or drop rare classes.{_maybe_quantity(y)}",
+            UserWarning,
+            stacklevel=5,
+        )
 
 
 def _check_fold(number: int, y: NDArray, train: NDArray, test: NDArray, kind: str) -> None:

@@ -13,9 +13,9 @@ from kernelpath.estimators._gmkl import GMKLBase
 from kernelpath.estimators._scored import ScoredClassifier, ScoredRegressor
 from kernelpath.fits.losses import EpsilonInsensitive, Hinge, Loss
 from kernelpath.inputs import refuse_infinite
+from kernelpath.rows import mean_of, shares_of, spread_of
 from kernelpath.targets import encode_target
 from kernelpath.units import in_units, size_exponent
-from kernelpath.weighted.rows import mean_of, shares_of, spread_of
 
 
 class GMKLClassifier(ScoredClassifier, GMKLBase):

@@ -197,8 +197,8 @@ class PathCV(NotebookCard, PlainSelector, BaseEstimator):
         groups : array of shape (n_samples,), optional
             Rows of one group stay together, in the inner folds too.
         sample_weight : array of shape (n_samples,), optional
-            Goes to the selector and the predictor where they take it; scores are not weighted
-            unless metadata routing says so.
+            Goes to the selector, the predictor and the scorer where they take it: a row of weight 2
+            is a row that is there twice, and one of weight 0 is not there.
         **params : dict
             Metadata to route, with scikit-learn's ``enable_metadata_routing``.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from kernelpath.errors import DataError
-from kernelpath.evaluation.study import Study
+from kernelpath.evaluation.study import Split, Study
 from kernelpath.evaluation.tuning import Choice, InnerScores, Step, tune
 from kernelpath.path_parts import Supports
 from kernelpath.predictors.base import Rows, TrainingPart
@@ -175,19 +175,41 @@ def _constant_score(study: Study, part: TrainingPart, test: NDArray[np.intp], ro
         return study.score(constant_model(part, rows)[0], test, rows.X)
 
 
-def check_scoring_works(study: Study, split: tuple[NDArray[np.intp], NDArray[np.intp]]) -> None:
-    """Refuse a measure that does not fit the task, by a prediction without any feature."""
-    train, test = split
-    nothing = Traced(study.rows.table.shape[1], order=np.zeros(0, np.intp))
-    part = TrainingPart(study.rows.take(train), study.y[train], study.task, nothing)
-    rows = study.rows.take(test)
+def check_scoring_works(study: Study, splits: Sequence[Split]) -> None:
+    """Refuse a measure that does not fit the task, by predictions without any feature."""
     try:
-        _constant_score(study, part, test, rows)
+        _blind_score(study, splits[0])
     except (ValueError, AttributeError, TypeError) as error:
         raise DataError(
             f"The scoring does not work for this {study.task.kind} with "
             f"{_target_words(study)}: {error}"
         ) from error
+    for number, (train, test) in enumerate(splits):
+        absent = [] if study.task.classes is None else _absent(study.y, test)
+        if absent and not _defined(study, (train, test)):
+            raise DataError(
+                f"The scoring is not defined in fold {number}, whose test rows lack the class "
+                f"{absent[0]!r}; use fewer folds or another scoring, such as 'accuracy'."
+            )
+
+
+def _absent(y: NDArray, rows: NDArray[np.intp]) -> list[Any]:
+    """Classes that some rows lack."""
+    return sorted(set(y.tolist()) - set(y[rows].tolist()), key=str)
+
+
+def _defined(study: Study, split: Split) -> bool:
+    try:
+        return bool(np.isfinite(_blind_score(study, split)))
+    except ValueError:
+        return False
+
+
+def _blind_score(study: Study, split: Split) -> float:
+    train, test = split
+    nothing = Traced(study.rows.table.shape[1], order=np.zeros(0, np.intp))
+    part = TrainingPart(study.rows.take(train), study.y[train], study.task, nothing)
+    return _constant_score(study, part, test, study.rows.take(test))
 
 
 def _target_words(study: Study) -> str:

@@ -24,10 +24,37 @@ from kernelpath.errors import DataError
 from kernelpath.predictors.base import MEMORY_LIMIT, Bound, Predictor, Rows, TrainingPart
 from kernelpath.predictors.svm import Task
 from kernelpath.rankings import Traced, trace
+from kernelpath.rows import DistinctRows, distinct, one_by_group, told_apart
 from kernelpath.units import in_units, size_exponent
 
 Split = tuple[NDArray[np.intp], NDArray[np.intp]]
+ROWS_PER_FOLD = 5  # distinct rows in an inner fold, for copies to be kept together
 FREE_OF_UNITS = (r2_score, explained_variance_score)
+
+
+@dataclass(frozen=True)
+class Copies:
+    """Rows of a table that are the same, target included.
+
+    Attributes
+    ----------
+    group : ndarray of shape (n_rows,)
+        Number of the distinct row; the order of the numbers depends on content alone.
+    kept_together : bool
+        Whether inner folds keep copies of a row together.  They do where rows were measured: a
+        copy in the rows to learn from would tell the target of the one held out.  They do not in
+        a table of a few categories, where the same row is rightly met again.
+    """
+
+    group: NDArray[np.intp]
+    kept_together: bool
+
+    @classmethod
+    def of(cls, X: Any, y: NDArray, weighted: bool) -> Copies:
+        """Find them."""
+        known = distinct(X, y, None)
+        alone = len(known.first) == X.shape[0] and not weighted
+        return cls(known.group, not alone and told_apart(X[known.first]))
 
 
 @dataclass(frozen=True)
@@ -45,6 +72,10 @@ class Study:
         by itself only to the machines of this package.
     unit : int
         Scores are computed from a target in units of ``2**unit``; see `unit_of_scores`.
+    copies : Copies or None
+        Which rows are the same; None where nobody asks.
+    weigh_scores : bool
+        Whether held-out rows count in scores by their weight.
     """
 
     rows: Rows
@@ -63,6 +94,8 @@ class Study:
     numbers_only: bool = False
     routed: bool = False
     unit: int = 0
+    copies: Copies | None = None
+    weigh_scores: bool = False
 
     def trace(self, rows: NDArray[np.intp], report: bool = False) -> Traced:
         """Trace the path from some rows, and only from those."""
@@ -86,8 +119,15 @@ class Study:
         return TrainingPart(
             self.rows.take(rows), self.y[rows], self._scored_task(), traced, weight,
             self.memory_limit, fit_params=self._metadata("predictor", rows), routed=self.routed,
-            quick=quick,
+            quick=quick, distinct=self._distinct(rows),
         )  # fmt: skip
+
+    def _distinct(self, rows: NDArray[np.intp]) -> DistinctRows | None:
+        """Copies among some rows as one; None if there are none, and all weigh the same."""
+        if self.copies is None:
+            return None
+        weight = None if self.sample_weight is None else self.sample_weight[rows]
+        return one_by_group(self.copies.group[rows], weight)
 
     def _scored_task(self) -> Task:
         """The task without calibration, where the measure does not look at probabilities."""
@@ -106,7 +146,13 @@ class Study:
             y, bound = in_units(y, self.unit), bound.in_units(self.unit)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UndefinedMetricWarning)  # a NaN is reported by name
-            return float(self.scorer(bound, X, y, **self._metadata("scorer", rows)))
+            return float(self.scorer(bound, X, y, **self._score_params(rows)))
+
+    def _score_params(self, rows: NDArray[np.intp]) -> dict[str, Any]:
+        given = self._metadata("scorer", rows)
+        if self.weigh_scores and self.sample_weight is not None:
+            given["sample_weight"] = self.sample_weight[rows]
+        return given
 
     def _metadata(self, step: str, rows: NDArray[np.intp]) -> dict[str, Any]:
         given = self.metadata.get(step, {})
@@ -118,6 +164,9 @@ class Study:
         groups = None if self.groups is None else np.asarray(self.groups)[rows]
         splitter = self.inner_cv
         if isinstance(splitter, int | np.integer):
+            apart = None if groups is not None else self._apart(rows, int(splitter))
+            if apart is not None:
+                return apart
             n_groups = 0 if groups is None else len(np.unique(groups))
             if n_groups == 1:  # nothing to keep together
                 groups = None
@@ -128,6 +177,18 @@ class Study:
             )
         parts = splitter.split(np.zeros(len(rows)), y, groups)
         return [(rows[train], rows[test]) for train, test in parts]
+
+    def _apart(self, rows: NDArray[np.intp], n_folds: int) -> list[Split] | None:
+        """Splits that keep copies of a row together and depend on content alone, if wanted."""
+        one = self._distinct(rows)
+        if one is None or self.copies is None or not self.copies.kept_together:
+            return None
+        if len(one.first) < ROWS_PER_FOLD * n_folds:
+            return None
+        y = self.y[rows[one.first]]
+        splitter = make_splitter(n_folds, y, self.task.kind, grouped=False, seed=self.seed)
+        tests = [np.isin(one.group, test) for _, test in splitter.split(np.zeros(len(y)), y)]
+        return [(rows[~test], rows[test]) for test in tests]
 
 
 def unit_of_scores(y: NDArray, scorer: Any, own: bool) -> int:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from kernelpath.evaluation.study import Study
 from kernelpath.predictors.base import fitted_together
+from kernelpath.scoring import TIE
 
 TUNING_GROWTH = 1.5  # ratio of the sizes at which settings are compared
 TUNING_ROWS = 5000  # rows at most on which settings are compared
@@ -139,7 +140,9 @@ def _best(
     known = np.isfinite(scores)
     mean = np.where(known, scores, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
     mean[~known.any(axis=0)] = -np.inf  # never scored: the first candidate serves
-    best = mean.argmax(axis=1)
+    top = mean.max(axis=1, keepdims=True)
+    slack = TIE * np.abs(np.where(np.isfinite(top), top, 0.0))
+    best = (mean >= top - slack).argmax(axis=1)  # the first of those that rounding tells apart
     chosen = {
         k: Choice(candidates[b][0], candidates[b][1], float(mean[i, b]))
         for i, (k, b) in enumerate(zip(sizes, best))
@@ -200,7 +203,7 @@ def _score_inner(
     tracing: Any,
 ) -> None:
     """Scores of all candidates at all tuning sizes in one inner fold."""
-    if study.task.classes is not None and len(np.unique(study.y[train])) < 2:
+    if len(np.unique(study.y[train])) < 2:  # nothing to learn: the other folds decide
         return
     part = study.part(train, quick=True, tracing=tracing)
     held_out = study.rows.take(test)

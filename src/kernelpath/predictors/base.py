@@ -16,6 +16,7 @@ from kernelpath.errors import DataError
 from kernelpath.inputs import ColumnTable
 from kernelpath.predictors.svm import Task
 from kernelpath.rankings import SizedPoint, Traced
+from kernelpath.rows import DistinctRows
 from kernelpath.units import in_units
 
 Setting = dict[str, Any]
@@ -62,6 +63,7 @@ class TrainingPart:
     fit_params: dict[str, Any] | None = None
     routed: bool = False
     quick: bool = False  # settings are only being compared
+    distinct: DistinctRows | None = None  # copies of a row as one; None: each for itself
 
     @property
     def codes(self) -> NDArray:

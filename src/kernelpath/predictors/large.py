@@ -38,12 +38,6 @@ class LinearHead(SVMHead):
         pairs = self.pairs(K)
         return pairs[:, 0] if pairs.shape[1] == 1 else pairs
 
-    def predict(self, K: NDArray[np.float64]) -> NDArray:
-        """Position of the class, or the value of a continuous target."""
-        if self.classes is None or len(self.classes) == 2:
-            return super().predict(K)
-        return self.classes[self.pairs(K).argmax(axis=1)]
-
 
 @dataclass(frozen=True)
 class LandmarkMap:
@@ -158,7 +152,7 @@ def _fit_one(mapped: Any, part: TrainingPart, C: float) -> LinearHead:
         svr = LinearSVR(C=C, epsilon=EPSILON, loss="squared_epsilon_insensitive", dual=False)
         svr.fit(mapped, z, sample_weight=weight)
         return LinearHead(support, np.atleast_2d(svr.coef_), svr.intercept_, None, target)
-    weights = task.code_weights()
+    weights = task.code_weights(y, weight)
     svc = LinearSVC(C=C, class_weight=weights, dual=False).fit(mapped, y, sample_weight=weight)
     head = LinearHead(
         support, svc.coef_, np.atleast_1d(svc.intercept_), svc.classes_.astype(np.intp),
@@ -167,7 +161,7 @@ def _fit_one(mapped: Any, part: TrainingPart, C: float) -> LinearHead:
     if not task.probability:
         return head
     # So many rows for so few coefficients: decisions on the training rows are hardly optimistic.
-    calibration = calibrate(head.decision(mapped), y)
+    calibration = calibrate(head.decision(mapped), y, weight)
     return LinearHead(
         support, head.dual_coef, head.intercept, head.classes, head.target, calibration
     )

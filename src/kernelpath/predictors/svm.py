@@ -18,6 +18,7 @@ from sklearn import config_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC, SVR
 
+from kernelpath.rows import DistinctRows
 from kernelpath.units import in_units, size_exponent
 
 EPSILON = 0.1  # width of the tube of the SVR, in standard deviations of the target
@@ -52,12 +53,29 @@ class Task:
             return np.asarray(y, dtype=np.float64)
         return np.searchsorted(self.classes, y)
 
-    def code_weights(self) -> Any:
-        """``class_weight`` with positions in place of labels."""
-        if not isinstance(self.class_weight, dict) or self.classes is None:
-            return self.class_weight
-        known = {label: code for code, label in enumerate(self.classes.tolist())}
-        return {known[label]: weight for label, weight in self.class_weight.items()}
+    def code_weights(
+        self, codes: NDArray, sample_weight: NDArray | None = None
+    ) -> dict[int, float] | None:
+        """``class_weight`` of the classes that are there, by their positions.
+
+        ``"balanced"`` gives every class the same weight in all, those of its rows counted.
+
+        Examples
+        --------
+        >>> task = Task("classification", np.array(["a", "b"]), "balanced")
+        >>> task.code_weights(np.array([0, 0, 0, 1]), np.array([1.0, 1.0, 1.0, 3.0]))
+        {0: 1.0, 1: 1.0}
+        """
+        if self.class_weight is None or self.classes is None:
+            return None
+        totals = np.bincount(codes, sample_weight)
+        present = np.flatnonzero(np.bincount(codes)).tolist()
+        if isinstance(self.class_weight, str):
+            mean = totals[present].mean()
+            return {code: float(mean / totals[code]) for code in present}
+        labels = self.classes.tolist()
+        given = self.class_weight
+        return {code: given[labels[code]] for code in present if labels[code] in given}
 
 
 @dataclass(frozen=True)
@@ -100,12 +118,12 @@ class SVMHead:
 
     def predict(self, K: NDArray[np.float64]) -> NDArray:
         """Position of the class, or the value of a continuous target."""
-        pairs = self.pairs(K)
+        decision = self.decision(K)
         if self.classes is None:
-            return self.target[0] + self.target[1] * pairs[:, 0]
+            return self.target[0] + self.target[1] * decision
         if len(self.classes) == 2:
-            return self.classes[(pairs[:, 0] > 0).astype(np.intp)]
-        return self.classes[_votes(pairs, len(self.classes))[0].argmax(axis=1)]
+            return self.classes[(decision > 0).astype(np.intp)]
+        return self.classes[decision.argmax(axis=1)]
 
     def proba(self, K: NDArray[np.float64]) -> NDArray[np.float64]:
         """Calibrated probability of every class."""
@@ -149,14 +167,22 @@ def fit_svms(
     *,
     sample_weight: NDArray | None = None,
     max_iter: int = -1,
+    rows: DistinctRows | None = None,
 ) -> dict[float, SVMHead]:
-    """Fit for several values of ``C``.
+    """Fit for several values of ``C``, on ``rows`` that are the same as one if those are given.
 
     Where no dual coefficient reaches the bound, the solution is that of every larger ``C`` too
     and is not computed again: the hard margin, the rule rather than the exception with many
     features.
     """
-    heads: dict[float, SVMHead] = {}
+    if rows is not None:
+        first = rows.first
+        heads = fit_svms(
+            np.ascontiguousarray(K[np.ix_(first, first)]), y[first], task, values_of_C,
+            sample_weight=rows.weight, max_iter=max_iter,
+        )  # fmt: skip
+        return {C: replace(head, support=first[head.support]) for C, head in heads.items()}
+    heads = {}
     final: SVMHead | None = None
     for C in sorted(set(values_of_C)):
         if final is None:
@@ -209,10 +235,7 @@ class _CodedSVC(SVC):
 def _fit_classes(
     K: NDArray, y: NDArray, task: Task, C: float, sample_weight: NDArray | None, max_iter: int
 ) -> SVMHead:
-    weights = task.code_weights()
-    if isinstance(weights, dict):
-        present = set(np.unique(y).tolist())
-        weights = {code: weight for code, weight in weights.items() if code in present}
+    weights = task.code_weights(y, sample_weight)
     svc = _CodedSVC(
         kernel="precomputed", C=C, class_weight=weights, max_iter=max_iter, cache_size=500
     ).fit(K, y, sample_weight=sample_weight)
@@ -280,7 +303,8 @@ def _calibrated(
     smallest = int(np.bincount(np.searchsorted(head.classes, y)).min())
     folds = min(CALIBRATION_FOLDS, smallest)
     if folds < 2:
-        return replace(head, calibration=calibrate(head.decision(K[:, head.support]), y))
+        own = head.decision(K[:, head.support])
+        return replace(head, calibration=calibrate(own, y, sample_weight))
     decisions: list[NDArray] = []
     rows: list[NDArray] = []
     for train, test in StratifiedKFold(folds, shuffle=True, random_state=0).split(y, y):
@@ -288,15 +312,19 @@ def _calibrated(
         part = _fit_classes(K[np.ix_(train, train)], y[train], task, C, weights, max_iter)
         decisions.append(part.decision(K[np.ix_(test, train[part.support])]))
         rows.append(test)
-    return replace(head, calibration=calibrate(np.concatenate(decisions), y[np.concatenate(rows)]))
+    order = np.concatenate(rows)
+    weights = None if sample_weight is None else sample_weight[order]
+    return replace(head, calibration=calibrate(np.concatenate(decisions), y[order], weights))
 
 
-def calibrate(decisions: NDArray[np.float64], y: NDArray) -> NDArray[np.float64]:
+def calibrate(
+    decisions: NDArray[np.float64], y: NDArray, sample_weight: NDArray | None = None
+) -> NDArray[np.float64]:
     """Coefficients of a logistic regression, intercept first (Platt scaling for two classes)."""
     from sklearn.linear_model import LogisticRegression
 
     flat = decisions[:, None] if decisions.ndim == 1 else decisions
-    model = LogisticRegression(max_iter=1000).fit(flat, y)
+    model = LogisticRegression(max_iter=1000).fit(flat, y, sample_weight=sample_weight)
     return np.column_stack([model.intercept_, model.coef_])
 
 

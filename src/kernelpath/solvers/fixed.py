@@ -11,9 +11,9 @@ from scipy.optimize import nnls
 from kernelpath.errors import DataError, not_one_of
 from kernelpath.inputs import unmasked
 from kernelpath.problem import Evaluator, Problem, relative
+from kernelpath.rows import Shares
 from kernelpath.solvers.state import CONVERGED, LIMIT, MissingCapability, Solution
 from kernelpath.weighted.base import SumKernel, images
-from kernelpath.weighted.rows import Shares
 
 TIGHT = 1e-9
 RULES = ("uniform", "centered_kta")

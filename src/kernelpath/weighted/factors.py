@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from kernelpath.errors import ExtensionError
+from kernelpath.rows import Shares, mean_of
 from kernelpath.weighted._factor_loops import map_rows, pivoted_factor
-from kernelpath.weighted.rows import Shares, mean_of
 
 FEW_VALUES = 3  # rank: centring may take away one of so few
 NOTHING = 1e-12  # of the trace

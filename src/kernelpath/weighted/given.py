@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelpath.errors import DataError
+from kernelpath.rows import Shares, mean_of, shares_of
 from kernelpath.weighted.base import as_columns
 from kernelpath.weighted.matrices import SYMMETRY, as_numbers, check_grams, factored, rounding_of
-from kernelpath.weighted.rows import Shares, mean_of, shares_of
 from kernelpath.weighted.stacks import HeldSum
 
 NOTHING = 1e-12  # trace of a centred matrix, relative to the matrix, that counts as zero

@@ -26,9 +26,9 @@ from kernelpath.kernels import (
     kernel_diagonal,
     kernel_values,
 )
+from kernelpath.rows import Shares, mean_of, spread_of
 from kernelpath.weighted.base import as_columns
 from kernelpath.weighted.factors import NOTHING, Factor, make_factor
-from kernelpath.weighted.rows import Shares, mean_of, spread_of
 from kernelpath.weighted.stacks import LOW_RANK, MOST_DENSE_ROWS, Concatenated, HeldSum, joined
 
 TRACE_TOL = 1e-12  # share of the trace that a factor leaves out

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelpath.grams.cached_rows import CachedRows
+from kernelpath.rows import Shares, mean_of
 from kernelpath.weighted.base import as_columns
-from kernelpath.weighted.rows import Shares, mean_of
 
 TILE = 256  # rows of kernel values that exist at a time
 MANY_PAIRED = 2000  # rows: beyond, single precision serves derivatives as it serves machines

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelpath.kernels.feature import RBF, Polynomial
+from kernelpath.rows import Shares, spread_of
 from kernelpath.weighted.parts import Part
-from kernelpath.weighted.rows import Shares, spread_of
 
 BANDWIDTHS = tuple(2.0 ** np.arange(-3.0, 7.0))
 DEGREES = (1, 2, 3)

@@ -16,11 +16,11 @@ from scipy import sparse
 
 from kernelpath.errors import DataError
 from kernelpath.kernels.feature import RBF
+from kernelpath.rows import Shares, mean_of, spread_of
 from kernelpath.weighted._tile_loops import add_distances, pair_sums
 from kernelpath.weighted.base import SumBase, as_columns
 from kernelpath.weighted.parts import Part, SumOfParts
 from kernelpath.weighted.recipes import BANDWIDTHS
-from kernelpath.weighted.rows import Shares, mean_of, spread_of
 
 SERIES = [1.0, -1 / 2, 1 / 6, -1 / 24, 1 / 120, -1 / 720]  # of (1 - exp(-x)) / x
 SMALL = {"f": 0.25, "d": 2.0**-7}  # arguments for which that is exact in each precision

@@ -18,6 +18,7 @@ from kernelpath.inputs import canonical
 
 Shares = NDArray[np.float64] | None
 DIGEST = 16  # bytes: no two rows of a table share one by chance
+GLANCE = 50  # rows that most columns of a few categories fail on
 LEADING = 4  # columns that rows are sorted by, so that the units of columns do not change the order
 
 
@@ -154,6 +155,50 @@ def distinct(
     return _grouped(kept, group, n_rows, weight)
 
 
+def one_by_group(
+    group: NDArray[np.intp], weight: NDArray[np.float64] | None
+) -> DistinctRows | None:
+    """Some rows of a table whose distinct rows are known, rows of one group as one.
+
+    None where there is nothing to do: each row for itself, all of weight 1.
+
+    Examples
+    --------
+    >>> rows = one_by_group(np.array([7, 3, 7]), None)
+    >>> rows.first.tolist(), rows.group.tolist(), rows.weight.tolist()
+    ([1, 0], [1, 0, 1], [1.0, 2.0])
+    >>> one_by_group(np.array([7, 3, 5]), None) is None
+    True
+    """
+    own = np.unique(group, return_inverse=True)[1].astype(np.intp)
+    if own.max(initial=-1) + 1 == len(own) and (weight is None or np.all(weight == 1.0)):
+        return None
+    return _grouped(np.arange(len(own)), own, len(own), weight)
+
+
+def told_apart(X: Any) -> bool:
+    """Whether one column alone takes another value in every row: measured, not a few categories.
+
+    Two rows of such a table that agree in all columns are copies, not two of the same kind.
+
+    Examples
+    --------
+    >>> told_apart(np.array([[0, 1.5], [0, 2.5], [1, 3.5]]))
+    True
+    >>> told_apart(np.array([[0, 0], [0, 1], [1, 0], [1, 1]]))
+    False
+    """
+    some = _dense(X[:GLANCE])
+    hopeful = (np.diff(np.sort(some, axis=0), axis=0) != 0).all(axis=0)
+    return any(
+        len(np.unique(_dense(X[:, [j]]))) == X.shape[0] for j in np.flatnonzero(hopeful).tolist()
+    )
+
+
+def _dense(X: Any) -> NDArray:
+    return X.toarray() if sparse.issparse(X) else np.asarray(X)
+
+
 def _grouped(
     kept: NDArray[np.intp], own: NDArray[np.intp], n_rows: int, weight: NDArray | None
 ) -> DistinctRows:
@@ -186,7 +231,7 @@ def _keys(X: Any, y: NDArray) -> NDArray:
 
 def _order(leading: Any, keys: NDArray) -> NDArray[np.intp]:
     """Sort by the first columns, then by digest: rows with the same digest come together."""
-    dense = leading.toarray() if sparse.issparse(leading) else np.asarray(leading, dtype=np.float64)
+    dense = _dense(leading)
     rank = np.empty(len(keys), dtype=np.intp)
     rank[np.argsort(keys, kind="stable")] = np.arange(len(keys))
     return np.lexsort((rank, *dense.T[::-1]))
