@@ -34,7 +34,7 @@ test: export OMP_NUM_THREADS = 1
 test: export OPENBLAS_NUM_THREADS = 1
 test: lint  # workers run beside each other, with one thread each
 	$(BIN)/pytest -n auto -q
-	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -q -n auto -m "not slow and not data" tests/alignment tests/combine tests/properties
+	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -q -n auto -m "not slow and not data" tests/alignment tests/path_kernels tests/properties
 
 harden: export OMP_NUM_THREADS = 1
 harden: export OPENBLAS_NUM_THREADS = 1

@@ -12,8 +12,8 @@ from scipy import sparse
 
 import kernelpath as kp
 from common import Report, alternating, load_shared
-from kernelpath.combine import KernelBank
-from kernelpath.inputs import as_column_table
+from kernelpath.path_kernels import KernelBank
+from kernelpath.tables.table import as_column_table
 
 SAMPLED = (0, 20, 40, 60, 80, 100)
 

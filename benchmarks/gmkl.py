@@ -15,20 +15,20 @@ from unittest import mock
 import numpy as np
 from sklearn.svm import SVC
 
-import kernelpath.fits.svm
+import kernelpath.mkl.svm.dual
 from common import OUT, Report, load_shared
-from kernelpath.fits.losses import DualProblem, Hinge
-from kernelpath.fits.svm import DualSolution
-from kernelpath.problem import Problem
-from kernelpath.solvers.alternation import alternate
-from kernelpath.solvers.choice import solve
-from kernelpath.solvers.newton import newton
-from kernelpath.solvers.spg import pgd, spg
-from kernelpath.solvers.state import CONVERGED, Solution
-from kernelpath.weight_norms import L1, Lp
-from kernelpath.weighted.parts import SumOfParts
-from kernelpath.weighted.products import ProductRBF
-from kernelpath.weighted.recipes import simple_mkl_parts
+from kernelpath.mkl.losses import DualProblem, Hinge
+from kernelpath.mkl.problem import Problem
+from kernelpath.mkl.regularizers import L1, Lp
+from kernelpath.mkl.solvers.alternation import alternate
+from kernelpath.mkl.solvers.base import CONVERGED, Solution
+from kernelpath.mkl.solvers.choice import solve
+from kernelpath.mkl.solvers.newton import newton
+from kernelpath.mkl.solvers.spg import pgd, spg
+from kernelpath.mkl.svm.dual import DualSolution
+from kernelpath.mkl.weighted_kernels.columns import SumOfParts
+from kernelpath.mkl.weighted_kernels.products import ProductRBF
+from kernelpath.mkl.weighted_kernels.published import simple_mkl_parts
 
 C = 10.0
 TOL, TIGHT = 1e-3, 1e-6
@@ -81,7 +81,7 @@ def svc_dual(K: np.ndarray, problem: DualProblem, *, tol: float, **_: Any) -> Du
 @contextmanager
 def svc_inside() -> Iterator[mock.MagicMock]:
     """All solvers use SVC; everything else, the outer loop first of all, stays as it is."""
-    with mock.patch.object(kernelpath.fits.svm, "solve_dual", side_effect=svc_dual) as used:
+    with mock.patch.object(kernelpath.mkl.svm.dual, "solve_dual", side_effect=svc_dual) as used:
         yield used
 
 

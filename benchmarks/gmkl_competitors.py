@@ -31,16 +31,16 @@ from sklearn.model_selection import KFold, StratifiedShuffleSplit  # noqa: E402
 from sklearn.svm import SVC  # noqa: E402
 
 from common import OUT, Report, load_shared  # noqa: E402
-from kernelpath.fits.losses import Hinge, LeastSquares  # noqa: E402
 from kernelpath.kernels.feature import RBF  # noqa: E402
-from kernelpath.problem import Problem  # noqa: E402
-from kernelpath.solvers.choice import solve  # noqa: E402
-from kernelpath.tracers.strengths import largest_strength, strength_grid, trace  # noqa: E402
-from kernelpath.weight_norms import L1, Lp  # noqa: E402
-from kernelpath.weighted.given import GivenKernels  # noqa: E402
-from kernelpath.weighted.parts import Part, SumOfParts, one_per_column  # noqa: E402
-from kernelpath.weighted.recipes import simple_mkl_parts  # noqa: E402
-from kernelpath.weighted.stacks import PackedKernels  # noqa: E402
+from kernelpath.mkl.losses import Hinge, LeastSquares  # noqa: E402
+from kernelpath.mkl.problem import Problem  # noqa: E402
+from kernelpath.mkl.regularizers import L1, Lp  # noqa: E402
+from kernelpath.mkl.solvers.choice import solve  # noqa: E402
+from kernelpath.mkl.weighted_kernels.columns import Part, SumOfParts, one_per_column  # noqa: E402
+from kernelpath.mkl.weighted_kernels.precomputed import GivenKernels  # noqa: E402
+from kernelpath.mkl.weighted_kernels.published import simple_mkl_parts  # noqa: E402
+from kernelpath.mkl.weighted_kernels.storage import PackedKernels  # noqa: E402
+from kernelpath.tracers.gmkl import largest_strength, strength_grid, trace  # noqa: E402
 
 C, LAM = 10.0, 0.1
 SPLITS = 3

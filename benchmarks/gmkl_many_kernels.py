@@ -14,12 +14,12 @@ from scipy import sparse
 
 import kernelpath as kp
 from common import Report, cpu_time, load_shared
-from kernelpath.fits.losses import Hinge
-from kernelpath.problem import Problem
-from kernelpath.solvers.working_set import working_set
-from kernelpath.weight_norms import L1
-from kernelpath.weighted.recipes import BANDWIDTHS
-from kernelpath.weighted.tiles import GaussianViews
+from kernelpath.mkl.losses import Hinge
+from kernelpath.mkl.problem import Problem
+from kernelpath.mkl.regularizers import L1
+from kernelpath.mkl.solvers.working_set import working_set
+from kernelpath.mkl.weighted_kernels.published import BANDWIDTHS
+from kernelpath.mkl.weighted_kernels.views import GaussianViews
 
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
 BARS = {100_000: 30.0, 1_000_000: 300.0}  # seconds

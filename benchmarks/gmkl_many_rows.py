@@ -51,7 +51,7 @@ CASES = {"a9a": a9a, "product": interaction}
 
 def measure(case: str, n_rows: int) -> dict[str, Any]:
     """One fit, after both routes were compiled on few rows."""
-    from kernelpath import problem
+    from kernelpath.mkl import problem
 
     model, X, y, X_test, y_test = CASES[case](n_rows)
     usual = problem.MANY_ROWS

@@ -10,11 +10,11 @@ from sklearn.datasets import make_friedman1
 from threadpoolctl import threadpool_limits
 
 from common import HERE, Report
-from kernelpath.tracers.homotopy import Homotopy
-from kernelpath.tracers.l1kr_path import trace_l1kr
-from kernelpath.tracers.ode_curve import ODECurve
-from kernelpath.tracers.ridge_system import RidgeSystem
-from kernelpath.weighted.ard import ARDGaussian, ARDNormalizedPolynomial
+from kernelpath.mkl.weighted_kernels.ard import ARDGaussian, ARDNormalizedPolynomial
+from kernelpath.tracers.l1kr.curve import Homotopy
+from kernelpath.tracers.l1kr.equations import RidgeSystem
+from kernelpath.tracers.l1kr.ode import ODECurve
+from kernelpath.tracers.l1kr.trace import trace_l1kr
 
 KERNELS = {"Gaussian": ARDGaussian, "polynomial": ARDNormalizedPolynomial}
 DRAWS = 5

@@ -11,11 +11,11 @@ from sklearn.exceptions import ConvergenceWarning
 
 import kernelpath as kp
 from common import Report
-from kernelpath.tracers.branches import path_loss, search_branches
-from kernelpath.tracers.corrector import Corrector
-from kernelpath.tracers.l1kr_path import trace_l1kr
-from kernelpath.tracers.ridge_system import RidgeSystem
-from kernelpath.weighted.ard import ARDGaussian
+from kernelpath.mkl.weighted_kernels.ard import ARDGaussian
+from kernelpath.tracers.l1kr.branches import path_loss, search_branches
+from kernelpath.tracers.l1kr.corrector import Corrector
+from kernelpath.tracers.l1kr.equations import RidgeSystem
+from kernelpath.tracers.l1kr.trace import trace_l1kr
 from l1kr import friedman
 
 PROBLEMS = ((0, False, 1.0), (1, True, 0.3), (2, True, 1.0), (3, False, 0.3))  # draw, noise, C

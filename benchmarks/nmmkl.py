@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 
 from common import Report, load_shared
-from kernelpath.feasible_sets import CappedSimplex
-from kernelpath.fits.losses import EpsilonInsensitive, HuberHinge
 from kernelpath.kernels import RBF
-from kernelpath.problem import Problem
-from kernelpath.solvers.choice import solve
-from kernelpath.tracers.budgets import published_bound, trace_budgets
-from kernelpath.weight_norms import NoRegularizer
-from kernelpath.weighted.parts import SumOfParts, one_per_column
-from kernelpath.weighted.stacks import FactorKernels
+from kernelpath.mkl.feasible_sets import CappedSimplex
+from kernelpath.mkl.losses import EpsilonInsensitive, HuberHinge
+from kernelpath.mkl.problem import Problem
+from kernelpath.mkl.regularizers import NoRegularizer
+from kernelpath.mkl.solvers.choice import solve
+from kernelpath.mkl.weighted_kernels.columns import SumOfParts, one_per_column
+from kernelpath.mkl.weighted_kernels.storage import FactorKernels
+from kernelpath.tracers.nmmkl import published_bound, trace_budgets
 
 C, RIDGE, EPSILON = 1.0, 0.1, 0.1
 TOL, TIGHT = 1e-4, 1e-6

@@ -11,9 +11,9 @@ import numpy as np
 
 import kernelpath as kp
 from common import Report, alternating, cpu_time, load_shared
-from kernelpath.regularizers import SquaredEuclidean
-from kernelpath.tracers.lp_kta_path import grid
-from kernelpath.tracers.p_norm import PNormProblem, trace_exact
+from kernelpath.tracers.lp_kta.divergences import SquaredEuclidean
+from kernelpath.tracers.lp_kta.problem import PNormProblem, trace_exact
+from kernelpath.tracers.lp_kta.trace import grid
 
 
 def make_problem(alignments: np.ndarray) -> PNormProblem:

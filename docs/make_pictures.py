@@ -13,8 +13,8 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import train_test_split
 
 import kernelpath as kp
-from kernelpath.report.accuracy import AccuracyDisplay, save_scores
-from kernelpath.report.displays import save_plot
+from kernelpath.report.displays.accuracy import AccuracyDisplay, save_scores
+from kernelpath.report.displays.path import save_plot
 
 IMAGES = Path(__file__).parent / "images"
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernelpath.fits.losses import EpsilonInsensitive, HuberHinge
-from kernelpath.problem import Problem
-from kernelpath.weight_norms import NoRegularizer
-from kernelpath.weighted.stacks import FactorKernels
+from kernelpath.mkl.losses import EpsilonInsensitive, HuberHinge
+from kernelpath.mkl.problem import Problem
+from kernelpath.mkl.regularizers import NoRegularizer
+from kernelpath.mkl.weighted_kernels.storage import FactorKernels
 
 RNG = np.random.default_rng(0)
 N, D = 60, 12

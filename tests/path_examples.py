@@ -10,8 +10,8 @@ import zipfile
 import numpy as np
 from scipy import sparse
 
-from kernelpath import archive, provenance
-from kernelpath.path import FeaturePath, PathEvent, PathPoint, load_path
+from kernelpath.path.feature_path import FeaturePath, PathEvent, PathPoint, load_path
+from kernelpath.utils import archive, provenance
 
 WEIGHTS = np.array(
     [

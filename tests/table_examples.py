@@ -4,7 +4,7 @@ import pyarrow as pa
 import pytest
 
 from kernelpath.errors import DataError
-from kernelpath.tables import read_table
+from kernelpath.tables.read import read_table
 
 CSV = "a,b,colour,y\n1,0.5,red,yes\n2,NA,blue,no\n3,2.5,,yes\n"
 

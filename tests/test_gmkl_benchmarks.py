@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 import kernelpath as kp
-from kernelpath.fits.losses import Hinge
-from kernelpath.fits.svm import solve_dual
-from kernelpath.solvers.spg import pgd, spg
-from kernelpath.solvers.start import MOST_SCALES
-from kernelpath.solvers.state import CONVERGED
+from kernelpath.mkl.losses import Hinge
+from kernelpath.mkl.solvers.base import CONVERGED
+from kernelpath.mkl.solvers.spg import pgd, spg
+from kernelpath.mkl.solvers.start import MOST_SCALES
+from kernelpath.mkl.svm.dual import solve_dual
 
 FOLDER = Path(__file__).resolve().parents[1] / "benchmarks"
 

@@ -13,7 +13,7 @@ from sklearn.model_selection import KFold
 
 import kernelpath as kp
 from kernelpath.alignment import align_table
-from kernelpath.inputs import as_column_table
+from kernelpath.tables.table import as_column_table
 from reference.alignment import align, worst_error
 
 DATA = Path(__file__).parents[2] / "shared" / "data"

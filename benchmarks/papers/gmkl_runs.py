@@ -30,20 +30,20 @@ from sklearn.metrics import euclidean_distances
 from sklearn.model_selection import StratifiedKFold
 from threadpoolctl import threadpool_limits
 
-import kernelpath.fits.svm
+import kernelpath.mkl.svm.dual
 from common import load_shared
-from kernelpath.fits.losses import Hinge
-from kernelpath.fits.svm import solve_dual
-from kernelpath.problem import Evaluation, Evaluator, Problem
-from kernelpath.solvers.choice import choose_solver, solve
-from kernelpath.solvers.spg import spg
-from kernelpath.solvers.start import natural_start
-from kernelpath.solvers.state import CONVERGED, LIMIT, STALLED, Progress, Solution
-from kernelpath.weight_norms import L1, Lp
-from kernelpath.weighted.parts import SumOfParts
-from kernelpath.weighted.products import ProductRBF
-from kernelpath.weighted.recipes import simple_mkl_parts
-from kernelpath.weighted.stacks import PackedKernels
+from kernelpath.mkl.losses import Hinge
+from kernelpath.mkl.problem import Evaluation, Evaluator, Problem
+from kernelpath.mkl.regularizers import L1, Lp
+from kernelpath.mkl.solvers.base import CONVERGED, LIMIT, STALLED, Progress, Solution
+from kernelpath.mkl.solvers.choice import choose_solver, solve
+from kernelpath.mkl.solvers.spg import spg
+from kernelpath.mkl.solvers.start import natural_start
+from kernelpath.mkl.svm.dual import solve_dual
+from kernelpath.mkl.weighted_kernels.columns import SumOfParts
+from kernelpath.mkl.weighted_kernels.products import ProductRBF
+from kernelpath.mkl.weighted_kernels.published import simple_mkl_parts
+from kernelpath.mkl.weighted_kernels.storage import PackedKernels
 
 DECREASE = 1e-4
 MOST_ITERATIONS = 2000  # of spectral gradients
@@ -266,7 +266,7 @@ def bounded_machines() -> Iterator[None]:
     A step of 1 can make weights so large that a single machine takes minutes.
     """
     bounded = partial(solve_dual, max_steps=MOST_STEPS)
-    with mock.patch.object(kernelpath.fits.svm, "solve_dual", bounded):
+    with mock.patch.object(kernelpath.mkl.svm.dual, "solve_dual", bounded):
         yield
 
 

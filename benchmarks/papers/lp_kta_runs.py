@@ -20,12 +20,12 @@ from threadpoolctl import threadpool_limits
 
 import kernelpath as kp
 from common import load_shared
-from kernelpath.combine import KernelBank
-from kernelpath.inputs import as_column_table
-from kernelpath.predictors.svm import Task, fit_svms
-from kernelpath.regularizers import SquaredEuclidean
-from kernelpath.tracers.lp_kta_path import trace_path
-from kernelpath.tracers.p_norm import PNormProblem, trace_exact
+from kernelpath.path_kernels import KernelBank
+from kernelpath.predictors.libsvm import Task, fit_svms
+from kernelpath.tables.table import as_column_table
+from kernelpath.tracers.lp_kta.divergences import SquaredEuclidean
+from kernelpath.tracers.lp_kta.problem import PNormProblem, trace_exact
+from kernelpath.tracers.lp_kta.trace import trace_path
 
 MEMORY_LIMIT = 2**30
 MODES = {"plain": None, "balanced": "balanced"}

@@ -17,36 +17,36 @@ from kernelpath._version import __version__
 if TYPE_CHECKING:
     from kernelpath import baselines, datasets
     from kernelpath.alignment import alignments
-    from kernelpath.combine import combined_kernels
     from kernelpath.errors import DataError, ExtensionError, KernelPathError, PathFileError
     from kernelpath.estimators.gmkl import GMKLClassifier, GMKLRegressor
     from kernelpath.estimators.l1kr import L1KRClassifier, L1KRRegressor
     from kernelpath.estimators.lp_kta import LpKTASelector
+    from kernelpath.estimators.model_file import load_model
     from kernelpath.estimators.nmmkl import NMMKLSelector
     from kernelpath.estimators.path_cv import PathCV
-    from kernelpath.estimators.path_cv_file import load_model
-    from kernelpath.feasible_sets import Box, CappedSimplex, LpBall, NonNegative, Simplex
+    from kernelpath.evaluation.nested import NestedScore
+    from kernelpath.evaluation.operating_point import OperatingPoint
+    from kernelpath.evaluation.scores import PathScores
+    from kernelpath.evaluation.stability import Stability
     from kernelpath.kernels import RBF, Delta, FeatureKernel, Laplace, Linear, Polynomial
-    from kernelpath.nested import NestedScore
-    from kernelpath.operating_point import OperatingPoint
-    from kernelpath.path import FeaturePath, PathEvent, PathPoint
-    from kernelpath.path_file import load_path
+    from kernelpath.mkl.feasible_sets import Box, CappedSimplex, LpBall, NonNegative, Simplex
+    from kernelpath.mkl.regularizers import L1, ElasticNet, Lp, MixedNorm, NoRegularizer
+    from kernelpath.path.feature_path import FeaturePath, PathEvent, PathPoint
+    from kernelpath.path.file import load_path
+    from kernelpath.path_kernels import combined_kernels
     from kernelpath.predictors.joint_rbf import JointRBFSVM
     from kernelpath.predictors.weighted_kernel import WeightedKernelSVM
-    from kernelpath.progress import show_progress
-    from kernelpath.regularizers import GeneralizedKL, SquaredEuclidean
-    from kernelpath.report.accuracy import AccuracyDisplay
-    from kernelpath.report.certificates_display import CertificateDisplay
-    from kernelpath.report.displays import SizeDisplay, WeightsDisplay
-    from kernelpath.report.entries_display import EntriesDisplay
+    from kernelpath.report.displays.accuracy import AccuracyDisplay
+    from kernelpath.report.displays.certificates import CertificateDisplay
+    from kernelpath.report.displays.entries import EntriesDisplay
+    from kernelpath.report.displays.figures import report_figures
+    from kernelpath.report.displays.path import SizeDisplay, WeightsDisplay
+    from kernelpath.report.displays.redundancy import RedundancyDisplay
+    from kernelpath.report.displays.stability import StabilityDisplay
+    from kernelpath.report.displays.views import ViewsDisplay
     from kernelpath.report.html import render_html, save_html
-    from kernelpath.report.redundancy_display import RedundancyDisplay
-    from kernelpath.report.report_figures import report_figures
-    from kernelpath.report.stability_display import StabilityDisplay
-    from kernelpath.report.views_display import ViewsDisplay
-    from kernelpath.scoring import PathScores
-    from kernelpath.stability import Stability
-    from kernelpath.weight_norms import L1, ElasticNet, Lp, MixedNorm, NoRegularizer
+    from kernelpath.tracers.lp_kta.divergences import GeneralizedKL, SquaredEuclidean
+    from kernelpath.utils.progress import show_progress
 
 # Public name -> module that defines it.  Importing the package loads none of them.
 _HOME = {
@@ -55,55 +55,55 @@ _HOME = {
     "ExtensionError": "kernelpath.errors",
     "KernelPathError": "kernelpath.errors",
     "PathFileError": "kernelpath.errors",
-    "combined_kernels": "kernelpath.combine",
+    "combined_kernels": "kernelpath.path_kernels",
     "LpKTASelector": "kernelpath.estimators.lp_kta",
     "GMKLClassifier": "kernelpath.estimators.gmkl",
     "GMKLRegressor": "kernelpath.estimators.gmkl",
     "NMMKLSelector": "kernelpath.estimators.nmmkl",
     "L1KRClassifier": "kernelpath.estimators.l1kr",
     "L1KRRegressor": "kernelpath.estimators.l1kr",
-    "L1": "kernelpath.weight_norms",
-    "Lp": "kernelpath.weight_norms",
-    "ElasticNet": "kernelpath.weight_norms",
-    "MixedNorm": "kernelpath.weight_norms",
-    "NoRegularizer": "kernelpath.weight_norms",
-    "NonNegative": "kernelpath.feasible_sets",
-    "Simplex": "kernelpath.feasible_sets",
-    "CappedSimplex": "kernelpath.feasible_sets",
-    "Box": "kernelpath.feasible_sets",
-    "LpBall": "kernelpath.feasible_sets",
+    "L1": "kernelpath.mkl.regularizers",
+    "Lp": "kernelpath.mkl.regularizers",
+    "ElasticNet": "kernelpath.mkl.regularizers",
+    "MixedNorm": "kernelpath.mkl.regularizers",
+    "NoRegularizer": "kernelpath.mkl.regularizers",
+    "NonNegative": "kernelpath.mkl.feasible_sets",
+    "Simplex": "kernelpath.mkl.feasible_sets",
+    "CappedSimplex": "kernelpath.mkl.feasible_sets",
+    "Box": "kernelpath.mkl.feasible_sets",
+    "LpBall": "kernelpath.mkl.feasible_sets",
     "PathCV": "kernelpath.estimators.path_cv",
-    "load_model": "kernelpath.estimators.path_cv_file",
-    "NestedScore": "kernelpath.nested",
-    "OperatingPoint": "kernelpath.operating_point",
+    "load_model": "kernelpath.estimators.model_file",
+    "NestedScore": "kernelpath.evaluation.nested",
+    "OperatingPoint": "kernelpath.evaluation.operating_point",
     "JointRBFSVM": "kernelpath.predictors.joint_rbf",
     "WeightedKernelSVM": "kernelpath.predictors.weighted_kernel",
-    "PathScores": "kernelpath.scoring",
-    "Stability": "kernelpath.stability",
+    "PathScores": "kernelpath.evaluation.scores",
+    "Stability": "kernelpath.evaluation.stability",
     "RBF": "kernelpath.kernels",
     "Delta": "kernelpath.kernels",
     "FeatureKernel": "kernelpath.kernels",
     "Laplace": "kernelpath.kernels",
     "Linear": "kernelpath.kernels",
     "Polynomial": "kernelpath.kernels",
-    "FeaturePath": "kernelpath.path",
-    "PathEvent": "kernelpath.path",
-    "PathPoint": "kernelpath.path",
-    "load_path": "kernelpath.path_file",
-    "AccuracyDisplay": "kernelpath.report.accuracy",
-    "WeightsDisplay": "kernelpath.report.displays",
-    "SizeDisplay": "kernelpath.report.displays",
-    "EntriesDisplay": "kernelpath.report.entries_display",
-    "CertificateDisplay": "kernelpath.report.certificates_display",
-    "StabilityDisplay": "kernelpath.report.stability_display",
-    "ViewsDisplay": "kernelpath.report.views_display",
-    "RedundancyDisplay": "kernelpath.report.redundancy_display",
-    "report_figures": "kernelpath.report.report_figures",
+    "FeaturePath": "kernelpath.path.feature_path",
+    "PathEvent": "kernelpath.path.feature_path",
+    "PathPoint": "kernelpath.path.feature_path",
+    "load_path": "kernelpath.path.file",
+    "AccuracyDisplay": "kernelpath.report.displays.accuracy",
+    "WeightsDisplay": "kernelpath.report.displays.path",
+    "SizeDisplay": "kernelpath.report.displays.path",
+    "EntriesDisplay": "kernelpath.report.displays.entries",
+    "CertificateDisplay": "kernelpath.report.displays.certificates",
+    "StabilityDisplay": "kernelpath.report.displays.stability",
+    "ViewsDisplay": "kernelpath.report.displays.views",
+    "RedundancyDisplay": "kernelpath.report.displays.redundancy",
+    "report_figures": "kernelpath.report.displays.figures",
     "render_html": "kernelpath.report.html",
     "save_html": "kernelpath.report.html",
-    "show_progress": "kernelpath.progress",
-    "GeneralizedKL": "kernelpath.regularizers",
-    "SquaredEuclidean": "kernelpath.regularizers",
+    "show_progress": "kernelpath.utils.progress",
+    "GeneralizedKL": "kernelpath.tracers.lp_kta.divergences",
+    "SquaredEuclidean": "kernelpath.tracers.lp_kta.divergences",
 }
 _MODULES = ("baselines", "datasets")
 

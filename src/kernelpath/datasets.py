@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from kernelpath.progress import working
+from kernelpath.utils.progress import working
 
 _TILE = 64  # noise columns drawn from one stream; changing it changes every simulated table
 _POOL, _ROWS, _PLACES, _NOISE = range(4)  # independent streams of one random_state

@@ -14,7 +14,7 @@ from kernelpath.alignment.expansions import (
     grid_length,
     stack_tables,
 )
-from kernelpath.targets import encode_target
+from kernelpath.tables.targets import encode_target
 from reference.alignment import align, centred_column, std, worst_error
 
 N = 60

@@ -11,8 +11,9 @@ from scipy.spatial.distance import pdist
 
 import kernelpath as kp
 from alignment.helpers import KERNELS, TASKS, make_table, make_target
-from kernelpath.alignment import align_table, sources
-from kernelpath.inputs import as_column_table
+from kernelpath.alignment import align_table
+from kernelpath.alignment import columns as sources
+from kernelpath.tables.table import as_column_table
 from reference.alignment import align, median_distance, worst_error
 
 N = 45

@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 import kernelpath as kp
-from kernelpath.alignment import sources
+from kernelpath.alignment import columns as sources
 
 N = 30
 RNG = np.random.default_rng(50)

@@ -12,7 +12,7 @@ from hypothesis.extra.numpy import arrays
 import kernelpath as kp
 from alignment.helpers import TASKS, make_target
 from kernelpath.alignment import align_table
-from kernelpath.inputs import as_column_table
+from kernelpath.tables.table import as_column_table
 from reference.alignment import align, std, worst_error
 
 N = 50

@@ -9,7 +9,8 @@ import scipy.sparse as sp
 
 import kernelpath as kp
 from alignment.helpers import KERNELS, TASKS, make_table, make_target
-from kernelpath.alignment import contract, sources
+from kernelpath.alignment import columns as sources
+from kernelpath.alignment import contraction as contract
 from reference.alignment import align, worst_error
 
 N = 48

@@ -15,8 +15,8 @@ from cli.helpers import FOLDS, PROGRAM, assert_refused, done, run, save_csv
 from kernelpath.cli import catalogue, files, manifest
 from kernelpath.cli.command import with_empty_value
 from kernelpath.cli.comparison import MOST_BUDGETS, BudgetChoices, entry_on_path
-from kernelpath.operating_point import RULES
-from kernelpath.rankings import BASELINES, size_grid
+from kernelpath.evaluation.operating_point import RULES
+from kernelpath.tracers.any_selector import BASELINES, size_grid
 
 ROOT = kp.__path__[0]
 

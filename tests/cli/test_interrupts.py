@@ -14,7 +14,7 @@ import pytest
 from cli.helpers import FILES, PROGRAM, assert_refused, contents, done, run
 from kernelpath.cli import run as run_module
 from kernelpath.estimators.lp_kta import LpKTASelector
-from kernelpath.path import FeaturePath
+from kernelpath.path.feature_path import FeaturePath
 
 FULL = OSError(errno.ENOSPC, "No space left on device")
 HALF_WRITTEN = "no file is half-written"
@@ -61,7 +61,7 @@ def test_interrupt_during_the_alignments(monkeypatch, out, table):
 
 
 def test_interrupt_while_reading(monkeypatch, out, table):
-    monkeypatch.setattr("kernelpath.tables.read_table", raising(KeyboardInterrupt()))
+    monkeypatch.setattr("kernelpath.tables.read.read_table", raising(KeyboardInterrupt()))
     assert_untouched(out, table, HALF_WRITTEN, code=130)
 
 
@@ -77,7 +77,7 @@ def test_failure_while_writing(monkeypatch, out, table, place, error, code, word
     elif place == "selected":
         monkeypatch.setattr(run_module, "selected_rows", fail)
     else:
-        monkeypatch.setattr("kernelpath.report.displays.save_plot", fail)
+        monkeypatch.setattr("kernelpath.report.displays.path.save_plot", fail)
     assert_untouched(out, table, words, code=code)
 
 
@@ -116,15 +116,15 @@ def test_file_systems_without_links(monkeypatch, tmp_path, table):
 
 def test_other_errors_of_the_system_are_one_line(monkeypatch, tmp_path, table):
     strange = OSError(errno.EIO, "Input/output error", "/dev/table")
-    monkeypatch.setattr("kernelpath.tables.read_table", raising(strange))
+    monkeypatch.setattr("kernelpath.tables.read.read_table", raising(strange))
     result = run("path", table, "-t", "outcome", "-o", tmp_path / "run")
     assert_refused(result, "cannot read or write /dev/table", "Input/output error")
-    monkeypatch.setattr("kernelpath.tables.read_table", raising(MemoryError()))
+    monkeypatch.setattr("kernelpath.tables.read.read_table", raising(MemoryError()))
     assert_refused(run("path", table, "-t", "outcome"), "not enough memory", "float32")
 
 
 def test_bugs_are_not_hidden(monkeypatch, table):
-    monkeypatch.setattr("kernelpath.tables.read_table", raising(RuntimeError("a bug")))
+    monkeypatch.setattr("kernelpath.tables.read.read_table", raising(RuntimeError("a bug")))
     with pytest.raises(RuntimeError, match="a bug"):
         run("path", table, "-t", "outcome")
 

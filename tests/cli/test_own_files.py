@@ -50,7 +50,7 @@ def test_a_folder_of_the_user_is_left_alone(tmp_path, table, monkeypatch, comman
     def reached(*args, **kwargs):
         raise AssertionError("the work has begun")
 
-    monkeypatch.setattr("kernelpath.tables.read_table", reached)
+    monkeypatch.setattr("kernelpath.tables.read.read_table", reached)
     monkeypatch.setattr("kernelpath.datasets.make_wide", reached)
     user = tmp_path / "user"
     user.mkdir()
@@ -316,7 +316,7 @@ def test_the_page_of_a_run_folder(earlier, named):
 
 def test_a_model_that_another_run_made_meanwhile_stays(tmp_path, table, scored, monkeypatch):
     """A run without --cv looks for a model at its start and again before its last step."""
-    from kernelpath.cli import path_command
+    from kernelpath.cli import path as path_command
 
     out, real = tmp_path / "run", path_command.write_together
 

@@ -14,7 +14,7 @@ from sklearn.datasets import dump_svmlight_file
 
 import kernelpath as kp
 from cli.helpers import FILES, done, make_frame, run_program, save_csv
-from kernelpath.path import load_path
+from kernelpath.path.feature_path import load_path
 
 
 def strict_json(text):
@@ -230,7 +230,7 @@ def test_without_matplotlib_all_but_the_picture_is_written(tmp_path, table, monk
     def missing(*args):
         raise ImportError("Plots need matplotlib, which is not installed")
 
-    monkeypatch.setattr("kernelpath.report.displays.save_plot", missing)
+    monkeypatch.setattr("kernelpath.report.displays.path.save_plot", missing)
     result = done("path", table, "-t", "outcome", "-o", tmp_path, "-k", 1)
     assert "note: Plots need matplotlib" in result.stderr
     # the picture of the first run is gone: it would not show the path beside it

@@ -68,7 +68,7 @@ def test_an_interrupt_before_anything_is_known_leaves_nothing(monkeypatch, comma
     def interrupted(*args, **kwargs):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("kernelpath.tables.read_table", interrupted)
+    monkeypatch.setattr("kernelpath.tables.read.read_table", interrupted)
     assert_refused(run(*arguments), "no file is half-written", code=130)
     assert list(tmp_path.iterdir()) == []
 

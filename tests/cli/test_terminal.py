@@ -15,7 +15,7 @@ import typer
 from cli.helpers import FILES, PROGRAM, assert_refused, done, run, run_program, save_csv
 from kernelpath import __version__
 from kernelpath.cli import console, main
-from kernelpath.path import load_path
+from kernelpath.path.feature_path import load_path
 from kernelpath.report.plain_text import visible
 
 HOSTILE = [

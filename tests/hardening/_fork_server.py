@@ -16,8 +16,8 @@ import sys
 import time
 from pathlib import Path
 
-from kernelpath.atomic import replacing
 from kernelpath.cli import folders, manifest, start
+from kernelpath.utils.atomic import replacing
 
 CALLS = ("replace", "unlink", "link", "mkdir", "rmdir", "fsync")
 LOST = 99  # exit code of a child that received a signal and went on to its end

@@ -16,7 +16,7 @@ import numpy as np
 
 from hardening.forged import forged
 from hardening.tally import Tally
-from kernelpath.archive import MODEL, PATH
+from kernelpath.utils.archive import MODEL, PATH
 
 MEMORY = 200 * 2**20  # that a refusal may take on top of what importing takes
 REFUSED = "refused in words"
@@ -26,10 +26,10 @@ CHILD = """
 import io, json, resource, sys
 import numpy, scipy.sparse, pandas, pyarrow, pyarrow.csv, pyarrow.parquet, pyarrow.ipc
 import sklearn.datasets, kernelpath as kp
-from kernelpath.tables import read_table
-from kernelpath.estimators.path_cv_file import load_model
-from kernelpath.path_file import load_path
-import kernelpath.tracers.lp_kta_path
+from kernelpath.tables.read import read_table
+from kernelpath.estimators.model_file import load_model
+from kernelpath.path.file import load_path
+import kernelpath.tracers.lp_kta.trace
 used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
 resource.setrlimit(resource.RLIMIT_AS, (used + {memory}, used + {memory}))
 for file in sys.argv[1:]:

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from kernelpath import archive
-from kernelpath.archive import ArchiveKind
+from kernelpath.utils import archive
+from kernelpath.utils.archive import ArchiveKind
 
 
 def members(content: bytes, kind: ArchiveKind) -> tuple[bytes, dict[str, np.ndarray]]:

@@ -19,7 +19,7 @@ from hardening import samples
 from hardening.forged import forged, members
 from hardening.mutations import REFUSED, REFUSED_IN_USE, RIGHT, outcome, use_model, use_path
 from hardening.tally import Tally
-from kernelpath.archive import MODEL, PATH, ArchiveKind
+from kernelpath.utils.archive import MODEL, PATH, ArchiveKind
 
 VALID = "another valid content"
 

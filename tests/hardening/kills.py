@@ -27,8 +27,9 @@ SIGNALS = {"SIGKILL": -9, "SIGTERM": 143, "SIGINT": 130}
 OLD = ["path.kpath", "path.csv", "selected.csv", "scores.csv", "report.html"]
 NEW = ["path.kpath", "path.csv", "selected.csv", "path.png", "report.html"]  # no scores
 LOADED = (
-    "kernelpath.cli.main", "kernelpath.cli.cv", "kernelpath.cli.run", "kernelpath.tables",
-    "kernelpath.report.html", "kernelpath.report.accuracy", "matplotlib.backends.backend_agg",
+    "kernelpath.cli.main", "kernelpath.cli.cv", "kernelpath.cli.run", "kernelpath.tables.read",
+    "kernelpath.report.html", "kernelpath.report.displays.accuracy",
+    "matplotlib.backends.backend_agg",
 )  # fmt: skip
 HIDDEN = ".kernelpath-*"
 

@@ -19,7 +19,7 @@ import numpy as np
 import kernelpath as kp
 from hardening import samples
 from hardening.tally import Tally
-from kernelpath.tables import read_table
+from kernelpath.tables.read import read_table
 
 RIGHT, REFUSED, OTHER = "right", "refused in words", "other values, still a valid file"
 REFUSED_IN_USE = "loaded, then refused in words"  # as a row that is too far from those of fit

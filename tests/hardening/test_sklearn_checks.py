@@ -1,4 +1,4 @@
-"""A short round of the checks; the others are in ``tests/test_sklearn_checks.py``."""
+"""A short round of the checks; the others are in ``tests/estimators/test_sklearn_checks.py``."""
 
 from __future__ import annotations
 

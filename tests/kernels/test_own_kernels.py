@@ -7,12 +7,12 @@ import pytest
 import scipy.sparse as sp
 
 import kernelpath as kp
-from kernelpath.fits.losses import Hinge, HuberHinge
-from kernelpath.fits.svm import solve_duals
-from kernelpath.inputs import as_column_table
 from kernelpath.kernels import codes, formula_code, resolve_kernel
+from kernelpath.mkl.losses import Hinge, HuberHinge
+from kernelpath.mkl.svm.dual import solve_duals
 from kernelpath.predictors import base
-from kernelpath.report import views
+from kernelpath.report import summary_views as views
+from kernelpath.tables.table import as_column_table
 from kernels.examples import COMPILED, EXAMPLES, OWN, Cauchy, Wide
 from reference import own_kernels as slow
 

@@ -8,10 +8,13 @@ import numpy as np
 import pytest
 
 import kernelpath as kp
-from kernelpath.budget_set import Budget
-from kernelpath.fits.losses import DualProblem, Hinge
 from kernelpath.kernels import KERNELS
-from kernelpath.probes import (
+from kernelpath.mkl._budget_set import Budget
+from kernelpath.mkl.losses import DualProblem, Hinge
+from kernelpath.mkl.weighted_kernels.columns import Part, SumOfParts
+from kernelpath.mkl.weighted_kernels.precomputed import GivenKernels
+from kernelpath.mkl.weighted_kernels.products import ARDPolynomial, ProductRBF
+from kernelpath.utils.probes import (
     probe_divergence,
     probe_dual,
     probe_feasible,
@@ -19,9 +22,6 @@ from kernelpath.probes import (
     probe_regularizer,
     probe_weighted,
 )
-from kernelpath.weighted.given import GivenKernels
-from kernelpath.weighted.parts import Part, SumOfParts
-from kernelpath.weighted.products import ARDPolynomial, ProductRBF
 from kernels.examples import OWN, Cauchy, Energy, Multiquadric
 
 DATA = kp.datasets.make_ring(n_samples=80, n_features=5, random_state=0)

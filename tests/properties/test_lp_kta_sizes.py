@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import kernelpath as kp
-from kernelpath.tracers.lp_kta_path import grid, trace_path
-from kernelpath.tracers.p_norm import PNormProblem
+from kernelpath.tracers.lp_kta.problem import PNormProblem
+from kernelpath.tracers.lp_kta.trace import grid, trace_path
 from properties.test_lp_kta_theorems import (
     DIVERGENCES,
     EPS,

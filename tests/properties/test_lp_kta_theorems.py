@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernelpath.regularizers import GeneralizedKL, SquaredEuclidean
-from kernelpath.tracers.lp_kta_path import grid, trace_path
-from kernelpath.tracers.p_norm import PNormProblem
-from kernelpath.tracers.predictor_corrector import first_derivative, second_derivative
+from kernelpath.tracers.lp_kta.divergences import GeneralizedKL, SquaredEuclidean
+from kernelpath.tracers.lp_kta.predictor_corrector import first_derivative, second_derivative
+from kernelpath.tracers.lp_kta.problem import PNormProblem
+from kernelpath.tracers.lp_kta.trace import grid, trace_path
 from reference import lp_kta as twin
 
 EPS = 1e-3

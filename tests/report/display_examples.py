@@ -10,7 +10,7 @@ import pandas as pd
 from sklearn.datasets import load_iris
 
 import kernelpath as kp
-from kernelpath.path import PathEvent
+from kernelpath.path.feature_path import PathEvent
 from kernelpath.report.summary import summarize_cv, summarize_path
 
 

@@ -12,15 +12,15 @@ import numpy as np
 import pytest
 from matplotlib import pyplot
 
-from kernelpath.report import canvas
-from kernelpath.report.certificates_display import CertificateDisplay
-from kernelpath.report.displays import WeightsDisplay
-from kernelpath.report.entries_display import EntriesDisplay
-from kernelpath.report.redundancy_display import RedundancyDisplay
-from kernelpath.report.report_figures import DISPLAYS, report_figures, save_figure
-from kernelpath.report.stability_display import StabilityDisplay
+from kernelpath.report.displays import _canvas as canvas
+from kernelpath.report.displays.certificates import CertificateDisplay
+from kernelpath.report.displays.entries import EntriesDisplay
+from kernelpath.report.displays.figures import DISPLAYS, report_figures, save_figure
+from kernelpath.report.displays.path import WeightsDisplay
+from kernelpath.report.displays.redundancy import RedundancyDisplay
+from kernelpath.report.displays.stability import StabilityDisplay
+from kernelpath.report.displays.views import ViewsDisplay
 from kernelpath.report.summary import summarize_path
-from kernelpath.report.views_display import ViewsDisplay
 from path_examples import WEIGHTS, make_path
 from report.display_examples import (
     assert_nothing_collides,
@@ -163,5 +163,5 @@ def test_without_matplotlib_the_message_says_what_to_install(monkeypatch, iris):
 
 
 def test_importing_does_not_import_matplotlib():
-    code = "import sys, kernelpath.report.report_figures; sys.exit('matplotlib' in sys.modules)"
+    code = "import sys, kernelpath.report.displays.figures; sys.exit('matplotlib' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], timeout=60).returncode == 0

@@ -8,15 +8,15 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 
-from kernelpath.report import canvas
-from kernelpath.report.accuracy import AccuracyDisplay
-from kernelpath.report.certificates_display import ROUNDING, CertificateDisplay
-from kernelpath.report.entries_display import EntriesDisplay
-from kernelpath.report.redundancy_display import RedundancyDisplay
-from kernelpath.report.stability_display import StabilityDisplay
+from kernelpath.evaluation.scores import PathScores
+from kernelpath.report.displays import _canvas as canvas
+from kernelpath.report.displays.accuracy import AccuracyDisplay
+from kernelpath.report.displays.certificates import ROUNDING, CertificateDisplay
+from kernelpath.report.displays.entries import EntriesDisplay
+from kernelpath.report.displays.redundancy import RedundancyDisplay
+from kernelpath.report.displays.stability import StabilityDisplay
+from kernelpath.report.displays.views import ViewsDisplay, _few_ticks
 from kernelpath.report.summary import summarize_path
-from kernelpath.report.views_display import ViewsDisplay, _few_ticks
-from kernelpath.scoring import PathScores
 from path_examples import WEIGHTS, from_masks, make_path
 from report.display_examples import (
     assert_nothing_collides,

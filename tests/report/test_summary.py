@@ -14,11 +14,11 @@ from jsonschema import Draft202012Validator
 from sklearn.feature_selection import f_classif
 
 import kernelpath as kp
-from kernelpath.inputs import as_column_table
-from kernelpath.report.facts import describe_data, notices
 from kernelpath.report.summary import schema, summarize_path
-from kernelpath.report.views import feature_views, kernel_curve, redundancy
+from kernelpath.report.summary_data import describe_data, notices
+from kernelpath.report.summary_views import feature_views, kernel_curve, redundancy
 from kernelpath.report.words import headline, remarks, stability_words
+from kernelpath.tables.table import as_column_table
 
 HOSTILE = ["<script>alert(1)</script>", '"quoted"', "=1+1", "\U0001f600", "\u202eright", "x" * 300]
 

@@ -11,11 +11,11 @@ from sklearn.datasets import make_friedman1
 
 import kernelpath as kp
 from kernelpath.estimators.l1kr import L1KRRegressor
-from kernelpath.report.certificates_display import CertificateDisplay
-from kernelpath.report.displays import SizeDisplay, WeightsDisplay, plot_path
+from kernelpath.report.displays.certificates import CertificateDisplay
+from kernelpath.report.displays.path import SizeDisplay, WeightsDisplay, plot_path
 from kernelpath.report.html import render_html
-from kernelpath.report.junctures import sizes_at_junctures, turns
 from kernelpath.report.summary import schema
+from kernelpath.report.summary_junctures import sizes_at_junctures, turns
 from report.display_examples import turning_path, words
 
 HOSTILE = ["<script>alert(1)</script>", "$a_b^$", "two\nlines", "n" * 300]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernelpath.compiled import compiled
+from kernelpath.utils.compiled import compiled
 
 # Reassociation lets the compiler keep several partial sums; NaN and inf keep their meaning.
 FAST = {"reassoc", "contract", "nsz"}

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from kernelpath.compiled import compiled
+from kernelpath.utils.compiled import compiled
 
 FAST = {"reassoc", "contract", "nsz"}
 BLOCK = 512

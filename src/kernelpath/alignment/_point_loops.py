@@ -15,8 +15,8 @@ import math
 
 import numpy as np
 
-from kernelpath.compiled import compiled
 from kernelpath.kernels.codes import DELTA, LAPLACE, POLYNOMIAL, RBF
+from kernelpath.utils.compiled import compiled
 
 FAST = {"reassoc", "contract", "nsz"}
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernelpath.compiled import compiled
+from kernelpath.utils.compiled import compiled
 
 # Reductions may be reassociated; differences such as (x - shift) - mean may not, or a huge offset
 # would cost digits.  So differences are stored first, by functions without that licence.

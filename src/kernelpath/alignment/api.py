@@ -11,10 +11,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
+from kernelpath.alignment.columns import DenseColumns, SparseColumns
 from kernelpath.alignment.engine import AlignmentResult, NonFiniteColumns, compute
-from kernelpath.alignment.sources import DenseColumns, SparseColumns
 from kernelpath.errors import DataError
-from kernelpath.inputs import ColumnTable, as_column_table, unmasked
 from kernelpath.kernels.feature import (
     RBF,
     WIDTH_POWERS,
@@ -23,9 +22,10 @@ from kernelpath.kernels.feature import (
     resolve_kernel,
 )
 from kernelpath.kernels.widths import refuse_idle_widths
-from kernelpath.progress import begin, progress_bar
-from kernelpath.targets import Target, check_sample_weight, encode_target
-from kernelpath.units import in_units, sizes_of
+from kernelpath.tables.table import ColumnTable, as_column_table, unmasked
+from kernelpath.tables.targets import Target, check_sample_weight, encode_target
+from kernelpath.utils.progress import begin, progress_bar
+from kernelpath.utils.units import in_units, sizes_of
 
 METHODS = ("auto", "exact", "fast")
 BANDWIDTHS = ("std", "median")

@@ -15,10 +15,10 @@ from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
 from kernelpath.alignment.accumulators import ColumnStatistics
-from kernelpath.alignment.contract import Contractor, Widths, ratios
-from kernelpath.alignment.sources import TableColumns, Task
+from kernelpath.alignment.columns import TableColumns, Task
+from kernelpath.alignment.contraction import Contractor, Widths, ratios
 from kernelpath.kernels.feature import FeatureKernel
-from kernelpath.targets import Target
+from kernelpath.tables.targets import Target
 
 Progress = Callable[[int, int], None]
 SMALLEST_RANGE, LARGEST_VALUE = 1e-140, 1e140

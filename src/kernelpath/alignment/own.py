@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelpath.alignment.sources import Block
+from kernelpath.alignment.columns import Block
 from kernelpath.errors import ExtensionError
 from kernelpath.kernels import FeatureKernel, distance_block
 

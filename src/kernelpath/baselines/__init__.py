@@ -10,13 +10,13 @@ Every class is a scikit-learn selector.  ``fit`` leaves ``path_`` with a point f
 [1, 3]
 """
 
-from kernelpath.baselines.concave import FSV
 from kernelpath.baselines.fisher import Fisher
+from kernelpath.baselines.fsv import FSV
+from kernelpath.baselines.l0 import L0Approximation
+from kernelpath.baselines.l1_svm import L1SVM
 from kernelpath.baselines.largest_weights import SVMLW, SVRLW, LassoLW
-from kernelpath.baselines.one_norm import L1SVM
-from kernelpath.baselines.radius_margin import R2W2
+from kernelpath.baselines.r2w2 import R2W2
 from kernelpath.baselines.stepwise import ForwardStepwise
-from kernelpath.baselines.zero_norm import L0Approximation
 
 __all__ = [
     "FSV",

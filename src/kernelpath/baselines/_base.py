@@ -13,13 +13,12 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from kernelpath.errors import DataError, not_one_of
-from kernelpath.estimators._base import PathSelector, report_constant
+from kernelpath.estimators._base import PathSelector
 from kernelpath.estimators._nmmkl_units import budgets_of, budgets_up_to
-from kernelpath.estimators._path_cv_setup import check_finite
-from kernelpath.inputs import ColumnTable
-from kernelpath.path import EventTable, FeaturePath
-from kernelpath.progress import begin, progress_bar
-from kernelpath.targets import as_vector, encode_target, infer_task
+from kernelpath.path.feature_path import EventTable, FeaturePath
+from kernelpath.tables.table import ColumnTable, check_finite, report_constant
+from kernelpath.tables.targets import as_vector, encode_target, infer_task
+from kernelpath.utils.progress import begin, progress_bar
 
 ALL = "all"
 CLASSES, NUMBERS = "classification", "regression"
@@ -256,7 +255,7 @@ def standardized(table: ColumnTable) -> tuple[NDArray[np.float64], NDArray[np.in
 
     Examples
     --------
-    >>> from kernelpath.inputs import as_column_table
+    >>> from kernelpath.tables.table import as_column_table
     >>> Z, usable = standardized(as_column_table([[1.0, 5.0], [3.0, 5.0]]))
     >>> Z.ravel().tolist(), usable.tolist()
     ([-1.0, 1.0], [0])

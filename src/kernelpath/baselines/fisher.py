@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from kernelpath.baselines._base import CLASSES, NUMBERS, Answer, BaselineSelector, Ranking, ranked
 from kernelpath.errors import not_one_of
-from kernelpath.targets import TASKS
+from kernelpath.tables.targets import TASKS
 
 LEAST_VARIANCE = 1e-12  # relative to all rows: a column without any within the classes
 

@@ -17,8 +17,8 @@ from kernelpath.baselines._base import (
     check_number,
     ranked,
 )
-from kernelpath.baselines._machines import joined, linear_machine
-from kernelpath.fits.losses import EpsilonInsensitive, Hinge
+from kernelpath.baselines._linear import joined, linear_machine
+from kernelpath.mkl.losses import EpsilonInsensitive, Hinge
 
 TIGHT = 1e-8  # of the lasso at the chosen strength
 DIGITS = 9  # of distances that are compared

@@ -16,16 +16,16 @@ from kernelpath.cli.cv import fit_cv, save_score_picture, write_scores
 from kernelpath.cli.files import write_json
 from kernelpath.cli.record import Record, write_page, write_record
 from kernelpath.cli.settings import CVSettings, selector_jobs
-from kernelpath.encoding import TableEncoder
 from kernelpath.errors import DataError
 from kernelpath.estimators.gmkl import GMKLClassifier, GMKLRegressor
 from kernelpath.estimators.l1kr import L1KRRegressor
 from kernelpath.estimators.lp_kta import LpKTASelector
 from kernelpath.estimators.nmmkl import NMMKLSelector
 from kernelpath.estimators.path_cv import PathCV
-from kernelpath.rankings import Baseline, size_grid
-from kernelpath.tables import Table
-from kernelpath.targets import infer_task
+from kernelpath.tables.encoding import TableEncoder
+from kernelpath.tables.read import Table
+from kernelpath.tables.targets import infer_task
+from kernelpath.tracers.any_selector import Baseline, size_grid
 
 N_STRENGTHS = 20
 MOST_BUDGETS = 60  # features; every budget is a problem of its own, in every fold

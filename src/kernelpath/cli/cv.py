@@ -22,7 +22,7 @@ from kernelpath.cli.run import (
 from kernelpath.cli.settings import CVSettings
 from kernelpath.errors import DataError, not_one_of
 from kernelpath.estimators.path_cv import PathCV
-from kernelpath.tables import Table
+from kernelpath.tables.read import Table
 
 
 @dataclass(frozen=True)
@@ -212,7 +212,7 @@ def write_scores(file: Path, scores: dict[str, Any]) -> None:
 def save_score_picture(model: PathCV, file: Path, label: str | None = None) -> list[str]:
     """Draw the scores, if there is something to draw with."""
     try:
-        from kernelpath.report.accuracy import AccuracyDisplay, save_scores
+        from kernelpath.report.displays.accuracy import AccuracyDisplay, save_scores
 
         display = AccuracyDisplay.from_scores(
             model.scores_,

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from kernelpath.atomic import check_writable, replacing
 from kernelpath.cli.manifest import refuse_lone
 from kernelpath.errors import DataError
 from kernelpath.report.plain_text import visible
+from kernelpath.utils.atomic import check_writable, replacing
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _HARMLESS = re.compile(r"[-+](\d+\.?\d*([eE][-+]?\d+)?)?")  # a sign, or a number as text

@@ -18,16 +18,6 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from kernelpath.atomic import (
-    UNFINISHED,
-    check_writable,
-    locked,
-    refuse_dangling,
-    replacing,
-    staging,
-    sweep,
-    sync_directory,
-)
 from kernelpath.cli.manifest import (
     KNOWN,
     MODEL,
@@ -39,6 +29,16 @@ from kernelpath.cli.manifest import (
     some,
 )
 from kernelpath.errors import DataError
+from kernelpath.utils.atomic import (
+    UNFINISHED,
+    check_writable,
+    locked,
+    refuse_dangling,
+    replacing,
+    staging,
+    sweep,
+    sync_directory,
+)
 
 FORMAT, VERSION = "kernelpath-move", 1
 STAGES = ".kernelpath-*.stage"

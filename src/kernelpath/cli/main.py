@@ -9,12 +9,12 @@ import typer
 
 from kernelpath._version import __version__
 from kernelpath.cli.command import RecordingCommand
-from kernelpath.cli.compare_command import compare_command
-from kernelpath.cli.demo_command import demo_command
-from kernelpath.cli.methods_command import methods_command
-from kernelpath.cli.path_command import path_command
-from kernelpath.cli.predict_command import predict_command
-from kernelpath.cli.report_command import report_command
+from kernelpath.cli.compare import compare_command
+from kernelpath.cli.demo import demo_command
+from kernelpath.cli.methods import methods_command
+from kernelpath.cli.path import path_command
+from kernelpath.cli.predict import predict_command
+from kernelpath.cli.report import report_command
 
 app = typer.Typer(
     name="kernelpath",

@@ -10,7 +10,7 @@ import numpy as np
 
 from kernelpath.cli.run import columns_hold, quoted
 from kernelpath.errors import DataError
-from kernelpath.tables import read_columns
+from kernelpath.tables.read import read_columns
 
 MOST_CELLS = 20_000_000  # of a dense block of rows
 

@@ -11,7 +11,7 @@ from typing import Any
 import typer
 
 from kernelpath.cli.console import safe
-from kernelpath.progress import no_progress, progress_bar
+from kernelpath.utils.progress import no_progress, progress_bar
 
 
 @dataclass(frozen=True)

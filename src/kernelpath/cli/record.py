@@ -23,7 +23,7 @@ from kernelpath.cli.manifest import (
     sealed,
 )
 from kernelpath.errors import DataError
-from kernelpath.provenance import versions
+from kernelpath.utils.provenance import versions
 
 KEYS = {"path.kpath": "path", "model.kpmodel": "model"}  # as the page calls these files
 

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from kernelpath.atomic import check_writable, close, hold, lock, open_folder, sweep
 from kernelpath.cli.console import Interrupted, unmasked_interrupts
 from kernelpath.cli.folders import NotWritten, missing_folders, remove_empty
 from kernelpath.cli.start import HALF_WRITTEN
 from kernelpath.errors import DataError
+from kernelpath.utils.atomic import check_writable, close, hold, lock, open_folder, sweep
 
 FOLDS = "folds"
 FOLD_FILES = "fold-*.kpfold"

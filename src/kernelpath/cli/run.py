@@ -16,12 +16,12 @@ from scipy import sparse
 
 from kernelpath.cli.console import in_option_words, safe
 from kernelpath.cli.files import write_csv, write_frame
+from kernelpath.cli.printing import path_rows
 from kernelpath.cli.record import Record, write_page, write_record
-from kernelpath.cli.tables_out import path_rows
 from kernelpath.errors import DataError
 from kernelpath.estimators.lp_kta import LpKTASelector
-from kernelpath.path import FeaturePath, PathPoint
-from kernelpath.tables import Table
+from kernelpath.path.feature_path import FeaturePath, PathPoint
+from kernelpath.tables.read import Table
 
 
 @dataclass(frozen=True)
@@ -234,7 +234,7 @@ def write_run(run: Run, record: Record, summary: dict[str, Any], folder: Path) -
 def save_path_picture(path: FeaturePath, folder: Path) -> list[str]:
     """Draw the path, if there is something to draw with."""
     try:
-        from kernelpath.report.displays import save_plot
+        from kernelpath.report.displays.path import save_plot
 
         save_plot(path, folder / "path.png")
     except ImportError as error:

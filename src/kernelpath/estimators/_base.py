@@ -14,9 +14,10 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from kernelpath.errors import DataError
-from kernelpath.estimators._arrays import check_numbers
 from kernelpath.estimators._notebook import NotebookCard
-from kernelpath.inputs import (
+from kernelpath.path.feature_path import FeaturePath, PathPoint
+from kernelpath.tables.arrays import check_numbers
+from kernelpath.tables.table import (
     ColumnTable,
     as_column_table,
     as_pandas,
@@ -24,8 +25,7 @@ from kernelpath.inputs import (
     plain_array,
     plain_table,
 )
-from kernelpath.path import FeaturePath, PathPoint
-from kernelpath.provenance import fingerprint, versions
+from kernelpath.utils.provenance import fingerprint, versions
 
 
 class PlainSelector(SelectorMixin):
@@ -141,20 +141,3 @@ def _text(value: Any) -> str:
     """How an object calls itself; never like the name of a setting, such as "rbf"."""
     text = repr(value)
     return f"<{text}>" if text.isidentifier() else text
-
-
-def report_constant(
-    table: ColumnTable, constant: NDArray[np.bool_], stacklevel: int = 3, what: str = "column"
-) -> None:
-    """Warn once about columns, or ``what`` else there is, that carry no information."""
-    columns = np.flatnonzero(constant)
-    if len(columns) == 0:
-        return
-    if len(columns) == table.shape[1]:
-        raise DataError(f"Every {what} is constant; there is nothing to select.")
-    words = table.sentence(columns, "is", "are").replace("Column", what.capitalize(), 1)
-    warnings.warn(
-        f"{words} constant and will never be selected.",
-        UserWarning,
-        stacklevel=stacklevel,
-    )

@@ -13,28 +13,28 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from kernelpath.errors import DataError, not_one_of
-from kernelpath.estimators import _gmkl_regularizers as regularizing
-from kernelpath.estimators._arrays import one_column
-from kernelpath.estimators._base import PathSelector, report_constant
+from kernelpath.estimators._base import PathSelector
 from kernelpath.estimators._gmkl_kernels import BoundKernel
 from kernelpath.estimators._gmkl_parts import IDLE, check_parts, probe_parts
 from kernelpath.estimators._gmkl_presets import PRESETS
 from kernelpath.estimators._gmkl_tables import Reader, reader_for
 from kernelpath.estimators._idle import refuse_idle
-from kernelpath.feasible_sets import NonNegative
-from kernelpath.fits.losses import LOSSES, Loss
-from kernelpath.inputs import ColumnTable, refuse_infinite
-from kernelpath.problem import Problem
-from kernelpath.progress import begin, progress_bar, working
-from kernelpath.rows import DistinctRows, shares_of
-from kernelpath.solvers.choice import solve
-from kernelpath.solvers.fixed import machine_at, weights_by_rule
-from kernelpath.solvers.start import natural_start
-from kernelpath.solvers.state import CONVERGED, STALLED, Solution
-from kernelpath.targets import as_vector, check_sample_weight
-from kernelpath.threads import one_thread_up_to
-from kernelpath.tracers.strengths import feature_weights, path_of, trace
-from kernelpath.weight_norms import L1
+from kernelpath.mkl.feasible_sets import NonNegative
+from kernelpath.mkl.losses import LOSSES, Loss
+from kernelpath.mkl.problem import Problem
+from kernelpath.mkl.regularizers import L1
+from kernelpath.mkl.solvers.base import CONVERGED, STALLED, Solution
+from kernelpath.mkl.solvers.choice import solve
+from kernelpath.mkl.solvers.fixed import machine_at, weights_by_rule
+from kernelpath.mkl.solvers.start import natural_start
+from kernelpath.tables.arrays import one_column
+from kernelpath.tables.rows import DistinctRows, shares_of
+from kernelpath.tables.table import ColumnTable, refuse_infinite, report_constant
+from kernelpath.tables.targets import as_vector, check_sample_weight
+from kernelpath.tracers import gmkl_strengths as regularizing
+from kernelpath.tracers.gmkl import feature_weights, path_of, trace
+from kernelpath.utils.progress import begin, progress_bar, working
+from kernelpath.utils.threads import one_thread_up_to
 
 METHOD = "gmkl"
 ONE_THREAD_ROWS = 1000

@@ -12,18 +12,18 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from kernelpath.errors import DataError, not_one_of
-from kernelpath.inputs import ColumnTable
 from kernelpath.kernels import KERNELS as FEATURE_KERNELS
 from kernelpath.kernels import RBF, Delta, FeatureKernel, resolve_kernel
 from kernelpath.kernels.feature import WIDTH_POWERS
-from kernelpath.probes import probe_weighted
-from kernelpath.rows import Shares, mean_of, spread_of
-from kernelpath.units import sizes_of
-from kernelpath.weighted.base import WeightedKernel
-from kernelpath.weighted.parts import SumOfParts, one_per_column
-from kernelpath.weighted.products import ARDPolynomial, ProductRBF
-from kernelpath.weighted.recipes import BANDWIDTHS, simple_mkl_parts
-from kernelpath.weighted.tiles import GaussianViews
+from kernelpath.mkl.weighted_kernels.base import WeightedKernel
+from kernelpath.mkl.weighted_kernels.columns import SumOfParts, one_per_column
+from kernelpath.mkl.weighted_kernels.products import ARDPolynomial, ProductRBF
+from kernelpath.mkl.weighted_kernels.published import BANDWIDTHS, simple_mkl_parts
+from kernelpath.mkl.weighted_kernels.views import GaussianViews
+from kernelpath.tables.rows import Shares, mean_of, spread_of
+from kernelpath.tables.table import ColumnTable
+from kernelpath.utils.probes import probe_weighted
+from kernelpath.utils.units import sizes_of
 
 KERNELS = ("sum", "product", "polynomial")
 NAMES = (*KERNELS, "precomputed")
@@ -217,7 +217,7 @@ def _check_protocol(made: Any, kernel: Any, X: NDArray[np.float64]) -> None:
     if missing:
         raise TypeError(
             f"{type(kernel).__name__}.bind(X) returned {type(made).__name__}, which lacks "
-            f"{', '.join(missing)}; see kernelpath.weighted.base.WeightedKernel"
+            f"{', '.join(missing)}; see kernelpath.mkl.weighted_kernels.base.WeightedKernel"
         )
 
 

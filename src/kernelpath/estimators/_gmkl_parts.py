@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from kernelpath.estimators._idle import Idle
-from kernelpath.feasible_sets import CappedSimplex, Simplex
-from kernelpath.probes import is_own, probe_dual, probe_feasible, probe_regularizer
-from kernelpath.problem import Problem
-from kernelpath.weight_norms import L1, NoRegularizer
+from kernelpath.mkl.feasible_sets import CappedSimplex, Simplex
+from kernelpath.mkl.problem import Problem
+from kernelpath.mkl.regularizers import L1, NoRegularizer
+from kernelpath.utils.probes import is_own, probe_dual, probe_feasible, probe_regularizer
 
 NEEDS = {
     "regularizer": (("value", "gradient", "hess_diag"), "kp.L1(1.0)"),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from kernelpath.feasible_sets import Simplex
-from kernelpath.weight_norms import Lp, NoRegularizer
+from kernelpath.mkl.feasible_sets import Simplex
+from kernelpath.mkl.regularizers import Lp, NoRegularizer
 
 PRESETS: dict[str, dict[str, Any]] = {
     # Rakotomamonjy, Bach, Canu, Grandvalet, JMLR 2008: weights that sum to one.

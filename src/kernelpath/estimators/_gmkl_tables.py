@@ -11,16 +11,15 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import validate_data
 
-from kernelpath.encoding import TableEncoder
 from kernelpath.errors import DataError
-from kernelpath.estimators._arrays import check_numbers
 from kernelpath.estimators._gmkl_kernels import BoundKernel, bind_kernel
-from kernelpath.estimators._path_cv_rows import check_training_rows
-from kernelpath.estimators._path_cv_setup import check_finite
-from kernelpath.inputs import ColumnTable, as_pandas, is_frame
-from kernelpath.rows import DistinctRows, as_given, distinct, shares_of
-from kernelpath.weighted.given import GivenKernels, matrices_of, names_of
-from kernelpath.weighted.matrices import check_grams
+from kernelpath.mkl.weighted_kernels.matrices import check_grams
+from kernelpath.mkl.weighted_kernels.precomputed import GivenKernels, matrices_of, names_of
+from kernelpath.tables.arrays import check_numbers
+from kernelpath.tables.encoding import TableEncoder
+from kernelpath.tables.rows import DistinctRows, as_given, distinct, shares_of
+from kernelpath.tables.rows_in import check_training_rows
+from kernelpath.tables.table import ColumnTable, as_pandas, check_finite, is_frame
 
 PRECOMPUTED = "precomputed"
 

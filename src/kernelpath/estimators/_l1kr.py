@@ -15,29 +15,29 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kernelpath.errors import DataError, not_one_of
-from kernelpath.estimators._arrays import check_numbers
 from kernelpath.estimators._base import PathSelector
 from kernelpath.estimators._idle import Idle, refuse_idle
-from kernelpath.estimators._l1kr_columns import FARTHEST, Columns, check_size
 from kernelpath.estimators._l1kr_outcome import Outcome
-from kernelpath.estimators._path_cv_setup import check_finite
-from kernelpath.inputs import (
+from kernelpath.mkl.weighted_kernels.ard import ARDGaussian, ARDKernel, ARDNormalizedPolynomial
+from kernelpath.path.feature_path import EventTable, FeaturePath
+from kernelpath.tables.arrays import check_numbers
+from kernelpath.tables.standardize import FARTHEST, Columns, check_size
+from kernelpath.tables.table import (
     ColumnTable,
     as_column_table,
     as_pandas,
+    check_finite,
     is_frame,
     refuse_infinite,
 )
-from kernelpath.path import EventTable, FeaturePath
-from kernelpath.progress import begin, progress_bar
-from kernelpath.provenance import ANOTHER_BRANCH, FROM_ZERO
-from kernelpath.targets import as_vector
-from kernelpath.threads import one_thread_up_to
-from kernelpath.tracers.branches import Branch, search_branches
-from kernelpath.tracers.homotopy import SPENT
-from kernelpath.tracers.l1kr_path import INTERRUPTED, SOLVERS, L1KRTrace, trace_l1kr
-from kernelpath.tracers.ridge_system import LEAST_RIDGE, NoRidge, RidgeSystem
-from kernelpath.weighted.ard import ARDGaussian, ARDKernel, ARDNormalizedPolynomial
+from kernelpath.tables.targets import as_vector
+from kernelpath.tracers.l1kr.branches import Branch, search_branches
+from kernelpath.tracers.l1kr.curve import SPENT
+from kernelpath.tracers.l1kr.equations import LEAST_RIDGE, NoRidge, RidgeSystem
+from kernelpath.tracers.l1kr.trace import INTERRUPTED, SOLVERS, L1KRTrace, trace_l1kr
+from kernelpath.utils.progress import begin, progress_bar
+from kernelpath.utils.provenance import ANOTHER_BRANCH, FROM_ZERO
+from kernelpath.utils.threads import one_thread_up_to
 
 METHOD = "l1kr"
 ONE_THREAD_ROWS = 2500

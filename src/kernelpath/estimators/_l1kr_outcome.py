@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kernelpath.tracers.branches import Branch
-from kernelpath.tracers.homotopy import BLURRED_END, SPENT, STUCK
-from kernelpath.tracers.l1kr_path import INTERRUPTED, L1KRPoint, L1KRTrace
-from kernelpath.tracers.ridge_system import RidgeSystem
+from kernelpath.tracers.l1kr.branches import Branch
+from kernelpath.tracers.l1kr.curve import BLURRED_END, SPENT, STUCK
+from kernelpath.tracers.l1kr.equations import RidgeSystem
+from kernelpath.tracers.l1kr.trace import INTERRUPTED, L1KRPoint, L1KRTrace
 
 NOTHING = 1e-3  # of the target: a machine that explains less is no better than the mean
 WORDS = {

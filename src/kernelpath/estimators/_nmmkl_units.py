@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelpath.errors import DataError
-from kernelpath.inputs import ColumnTable, is_missing, unmasked
-from kernelpath.weighted.base import SumKernel
+from kernelpath.mkl.weighted_kernels.base import SumKernel
+from kernelpath.tables.table import ColumnTable, is_missing, unmasked
 
 DEFAULT_BUDGET = 10  # the largest of those that nobody asked for
 SAME = 1e-10  # relative: quadratic forms as close as that are those of one kernel
@@ -107,7 +107,7 @@ def twins(kernel: SumKernel) -> list[NDArray[np.intp]]:
 
     Examples
     --------
-    >>> from kernelpath.weighted.stacks import FactorKernels
+    >>> from kernelpath.mkl.weighted_kernels.storage import FactorKernels
     >>> x = np.array([1.0, -2.0, 1.0])
     >>> twins(FactorKernels(np.array([x, [0.0, 1.0, -1.0], -x]), np.arange(4)))
     [array([0, 2])]

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from kernelpath.archive_forms import REAL, Form, Forms
 from kernelpath.errors import DataError
 from kernelpath.estimators._path_cv_prepare import (
     Setup,
@@ -22,18 +21,19 @@ from kernelpath.estimators._path_cv_prepare import (
 )
 from kernelpath.evaluation.checkpoint import FoldStore, Tracer, fold_key, work_key
 from kernelpath.evaluation.folds import FoldResult, tune_once
-from kernelpath.evaluation.progress import Meter
+from kernelpath.evaluation.nested import NestedScore
+from kernelpath.evaluation.operating_point import OperatingPoint
 from kernelpath.evaluation.run import collect, run_folds
+from kernelpath.evaluation.scores import PathScores
 from kernelpath.evaluation.study import Study
 from kernelpath.evaluation.tuning import Choice, n_candidates
-from kernelpath.nested import NestedScore
-from kernelpath.operating_point import OperatingPoint
-from kernelpath.path import FeaturePath
+from kernelpath.evaluation.work_plan import Meter
+from kernelpath.path.feature_path import FeaturePath
 from kernelpath.predictors.models import KernelModel, constant_model
-from kernelpath.progress import Update, begin, no_progress, passed_on, progress_bar
-from kernelpath.provenance import fingerprint
-from kernelpath.rankings import RANKED
-from kernelpath.scoring import PathScores
+from kernelpath.tracers.any_selector import RANKED
+from kernelpath.utils.archive_forms import REAL, Form, Forms
+from kernelpath.utils.progress import Update, begin, no_progress, passed_on, progress_bar
+from kernelpath.utils.provenance import fingerprint
 
 if TYPE_CHECKING:
     from kernelpath.estimators.path_cv import PathCV

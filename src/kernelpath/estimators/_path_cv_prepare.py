@@ -12,30 +12,30 @@ from sklearn import get_config
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing, check_random_state
 
-from kernelpath.encoding import TableEncoder
 from kernelpath.errors import DataError, not_one_of
 from kernelpath.estimators import _path_cv_setup as setup_checks
-from kernelpath.estimators._arrays import one_column
 from kernelpath.estimators._idle import refuse_idle
 from kernelpath.estimators._path_cv_routing import route
-from kernelpath.estimators._path_cv_rows import check_training_rows
 from kernelpath.estimators.lp_kta import LpKTASelector
 from kernelpath.estimators.saved_settings import refuse_stand_ins
 from kernelpath.evaluation.checkpoint import FoldStore, Tracer
 from kernelpath.evaluation.folds import check_scoring_works
-from kernelpath.evaluation.progress import Meter, WorkPlan
+from kernelpath.evaluation.operating_point import check_rule
 from kernelpath.evaluation.study import Copies, Split, Study, inner_of, unit_of_scores
 from kernelpath.evaluation.tuning import n_candidates, n_tuning_fits
-from kernelpath.inputs import bytes_of, unmasked
-from kernelpath.operating_point import check_rule
-from kernelpath.path import FeaturePath
-from kernelpath.predictors.base import LARGE_ROWS, Rows, TrainingPart
+from kernelpath.evaluation.work_plan import Meter, WorkPlan
+from kernelpath.path.feature_path import FeaturePath
+from kernelpath.predictors.base import LARGE_ROWS, TrainingPart
+from kernelpath.predictors.libsvm import Task
 from kernelpath.predictors.models import check_response
-from kernelpath.predictors.svm import Task
-from kernelpath.progress import begin
-from kernelpath.provenance import fingerprint
-from kernelpath.rankings import BASELINES, Baseline, check_selector, describe
-from kernelpath.targets import as_vector, check_sample_weight
+from kernelpath.tables.arrays import one_column
+from kernelpath.tables.encoding import TableEncoder
+from kernelpath.tables.rows_in import check_training_rows
+from kernelpath.tables.table import Rows, bytes_of, check_finite, unmasked
+from kernelpath.tables.targets import as_vector, check_sample_weight
+from kernelpath.tracers.any_selector import BASELINES, Baseline, check_selector, describe
+from kernelpath.utils.progress import begin
+from kernelpath.utils.provenance import fingerprint
 
 if TYPE_CHECKING:
     from kernelpath.estimators.path_cv import PathCV
@@ -155,7 +155,7 @@ def _make_study(
     scorer, scoring = setup_checks.resolve_scorer(model.scoring, kind)
     check_response(model.predictor, scorer, model.probability, own)
     if own:
-        setup_checks.check_finite(rows.table)
+        check_finite(rows.table)
     seed = _seed(model.random_state)
     setup_checks.check_sizes(model.n_features, rows.table.shape[1])
     splits = setup_checks.make_splits(cv, y, kind, groups, seed, routed.get("splitter", {}))

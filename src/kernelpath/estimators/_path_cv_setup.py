@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy import sparse
 from sklearn import get_config
 from sklearn.base import is_classifier, is_regressor
 from sklearn.metrics import check_scoring, get_scorer, get_scorer_names
@@ -22,13 +21,13 @@ from kernelpath.errors import DataError, not_one_of
 from kernelpath.estimators._idle import Idle
 from kernelpath.estimators.saved_settings import NotSaved
 from kernelpath.evaluation.study import Split, Study, make_splitter
-from kernelpath.inputs import ColumnTable, unmasked
 from kernelpath.predictors.joint_rbf import JointRBFSVM
 from kernelpath.predictors.models import EstimatorPredictor, check_estimator
 from kernelpath.predictors.weighted_kernel import WeightedKernelSVM
-from kernelpath.rankings import describe, size_grid
-from kernelpath.targets import encode_target, infer_task
-from kernelpath.weighting import weight_argument
+from kernelpath.tables.table import unmasked
+from kernelpath.tables.targets import encode_target, infer_task
+from kernelpath.tracers.any_selector import describe, size_grid
+from kernelpath.utils.sample_weights import weight_argument
 
 SMALLEST_CLASS_WEIGHT = 1e-9
 ROWS_APART = ("r2", "explained_variance")  # measures of the spread of the target
@@ -404,29 +403,6 @@ def check_sizes(n_features: Any, n_columns: int) -> None:
             raise DataError(f"n_features must lie between 1 and {n_columns} columns, got {k}.")
     if not given:
         raise ValueError("n_features is empty; give at least one number of features, or None")
-
-
-def check_finite(table: ColumnTable) -> None:
-    """Refuse NaN and infinity, with the names of the columns."""
-    values = table.values
-    if sparse.issparse(values):
-        if np.isfinite(values.data).all():
-            return
-        bad = np.unique(_sparse_columns(values))
-    else:
-        if values.dtype.kind not in "fc" or np.isfinite(values.sum()):
-            return
-        bad = np.flatnonzero(~np.isfinite(values).all(axis=0))
-    if len(bad):
-        raise DataError(
-            f"Input X contains NaN or inf in {table.label(bad)}. Fill or drop them, "
-            "for example with sklearn.impute.SimpleImputer."
-        )
-
-
-def _sparse_columns(values: Any) -> NDArray[np.intp]:
-    entries = values.tocoo()
-    return np.asarray(entries.col)[~np.isfinite(entries.data)]
 
 
 def checked_target(y: NDArray, kind: str, sample_weight: Any) -> NDArray | None:

@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.metrics import r2_score
 
-from kernelpath.targets import as_vector, plain_weight
-from kernelpath.units import in_units, size_exponent
+from kernelpath.tables.targets import as_vector, plain_weight
+from kernelpath.utils.units import in_units, size_exponent
 
 
 class ScoredClassifier(ClassifierMixin):

@@ -11,11 +11,11 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from kernelpath.estimators._gmkl import GMKLBase
 from kernelpath.estimators._scored import ScoredClassifier, ScoredRegressor
-from kernelpath.fits.losses import EpsilonInsensitive, Hinge, Loss
-from kernelpath.inputs import refuse_infinite
-from kernelpath.rows import mean_of, shares_of, spread_of
-from kernelpath.targets import encode_target
-from kernelpath.units import in_units, size_exponent
+from kernelpath.mkl.losses import EpsilonInsensitive, Hinge, Loss
+from kernelpath.tables.rows import mean_of, shares_of, spread_of
+from kernelpath.tables.table import refuse_infinite
+from kernelpath.tables.targets import encode_target
+from kernelpath.utils.units import in_units, size_exponent
 
 
 class GMKLClassifier(ScoredClassifier, GMKLBase):

@@ -11,7 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from kernelpath.errors import DataError
 from kernelpath.estimators._l1kr import L1KRBase
 from kernelpath.estimators._scored import ScoredClassifier, ScoredRegressor
-from kernelpath.targets import encode_target
+from kernelpath.tables.targets import encode_target
 
 
 class L1KRRegressor(ScoredRegressor, L1KRBase):

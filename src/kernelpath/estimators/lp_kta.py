@@ -16,15 +16,15 @@ from sklearn.utils import check_random_state
 from kernelpath.alignment import align_table
 from kernelpath.alignment.api import without_weightless_rows
 from kernelpath.errors import DataError
-from kernelpath.estimators._base import PathSelector, report_constant
+from kernelpath.estimators._base import PathSelector
 from kernelpath.estimators._idle import Idle, refuse_idle
-from kernelpath.inputs import ColumnTable, unmasked
 from kernelpath.kernels import FeatureKernel
-from kernelpath.path import FeaturePath, PathPoint
-from kernelpath.progress import begin, progress_bar
-from kernelpath.regularizers import Divergence, resolve_divergence
-from kernelpath.tracers.lp_kta_path import LARGEST_REFERENCE, SOLVERS, grid, trace_path
-from kernelpath.tracers.p_norm import INVERSE_E, PNormProblem
+from kernelpath.path.feature_path import FeaturePath, PathPoint
+from kernelpath.tables.table import ColumnTable, report_constant, unmasked
+from kernelpath.tracers.lp_kta.divergences import Divergence, resolve_divergence
+from kernelpath.tracers.lp_kta.problem import INVERSE_E, PNormProblem
+from kernelpath.tracers.lp_kta.trace import LARGEST_REFERENCE, SOLVERS, grid, trace_path
+from kernelpath.utils.progress import begin, progress_bar
 
 N_PERMUTATIONS = 5
 AUTO_NORM = 0.1  # share of the largest alignment

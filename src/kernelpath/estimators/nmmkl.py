@@ -12,7 +12,7 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from kernelpath.errors import DataError, not_one_of
-from kernelpath.estimators._base import PathSelector, report_constant
+from kernelpath.estimators._base import PathSelector
 from kernelpath.estimators._gmkl_kernels import bind_kernel
 from kernelpath.estimators._idle import Idle, refuse_idle
 from kernelpath.estimators._nmmkl_units import (
@@ -22,20 +22,19 @@ from kernelpath.estimators._nmmkl_units import (
     twins,
     unit_of_columns,
 )
-from kernelpath.estimators._path_cv_setup import check_finite
-from kernelpath.fits.losses import DualProblem, EpsilonInsensitive, HuberHinge
-from kernelpath.inputs import ColumnTable
-from kernelpath.path import FeaturePath
-from kernelpath.problem import Problem
-from kernelpath.progress import begin, progress_bar
-from kernelpath.solvers.rounding import RULES
-from kernelpath.solvers.state import CONVERGED
-from kernelpath.targets import as_vector, encode_target, infer_task
-from kernelpath.threads import one_thread_up_to
-from kernelpath.tracers.budgets import BudgetPoint, published_bound, trace_budgets
-from kernelpath.tracers.strengths import events_between
-from kernelpath.weight_norms import NoRegularizer
-from kernelpath.weighted.grouped import GroupedKernels
+from kernelpath.mkl.losses import DualProblem, EpsilonInsensitive, HuberHinge
+from kernelpath.mkl.problem import Problem
+from kernelpath.mkl.regularizers import NoRegularizer
+from kernelpath.mkl.solvers.base import CONVERGED
+from kernelpath.mkl.weighted_kernels.grouped import GroupedKernels
+from kernelpath.path.feature_path import FeaturePath
+from kernelpath.tables.table import ColumnTable, check_finite, report_constant
+from kernelpath.tables.targets import as_vector, encode_target, infer_task
+from kernelpath.tracers.gmkl import events_between
+from kernelpath.tracers.nmmkl import BudgetPoint, published_bound, trace_budgets
+from kernelpath.tracers.nmmkl_rounding import RULES
+from kernelpath.utils.progress import begin, progress_bar
+from kernelpath.utils.threads import one_thread_up_to
 
 METHOD = "nmmkl"
 ONE_THREAD_ROWS = 1000

@@ -17,16 +17,16 @@ from kernelpath.estimators import _path_cv_fit as fitting
 from kernelpath.estimators import _path_cv_routing as routing
 from kernelpath.estimators._base import PlainSelector
 from kernelpath.estimators._notebook import NotebookCard
-from kernelpath.estimators._path_cv_rows import check_new_rows
 from kernelpath.estimators._path_cv_setup import is_own
 from kernelpath.evaluation.checkpoint import FoldStore
+from kernelpath.evaluation.operating_point import OperatingPoint, choose
 from kernelpath.evaluation.run import collect
+from kernelpath.evaluation.stability import stability_of
 from kernelpath.evaluation.study import unit_of_scores
-from kernelpath.operating_point import OperatingPoint, choose
 from kernelpath.predictors.base import BoundRegressor
-from kernelpath.stability import stability_of
-from kernelpath.targets import as_vector
-from kernelpath.units import in_units
+from kernelpath.tables.rows_in import check_new_rows
+from kernelpath.tables.targets import as_vector
+from kernelpath.utils.units import in_units
 
 if TYPE_CHECKING:
     import os
@@ -276,19 +276,19 @@ class PathCV(NotebookCard, PlainSelector, BaseEstimator):
         A model at another size is fitted when it is first asked for, on the rows of ``fit``.
         """
         model = self._model(n_features)
-        return model.predict(check_new_rows(self, X))
+        return model.predict(check_new_rows(self, X, as_given=not is_own(self.predictor)))
 
     @available_if(routing.gives("decision_function"))
     def decision_function(self, X: Any, n_features: int | None = None) -> NDArray:
         """Decision values: positive for the second of two classes, a column per class for more."""
         model = self._model(n_features)
-        return model.decision(check_new_rows(self, X))
+        return model.decision(check_new_rows(self, X, as_given=not is_own(self.predictor)))
 
     @available_if(routing.gives("predict_proba"))
     def predict_proba(self, X: Any, n_features: int | None = None) -> NDArray:
         """Probability of every class; for the SVMs of this package with ``probability=True``."""
         model = self._model(n_features)
-        return model.proba(check_new_rows(self, X))
+        return model.proba(check_new_rows(self, X, as_given=not is_own(self.predictor)))
 
     def score(
         self, X: Any, y: ArrayLike, *, n_features: int | None = None, **score_params: Any
@@ -356,7 +356,7 @@ class PathCV(NotebookCard, PlainSelector, BaseEstimator):
         -------
         matplotlib Axes
         """
-        from kernelpath.report.accuracy import AccuracyDisplay
+        from kernelpath.report.displays.accuracy import AccuracyDisplay
 
         check_is_fitted(self, "scores_")
         drawn = fitting.baseline_scores(self, baselines)
@@ -390,7 +390,7 @@ class PathCV(NotebookCard, PlainSelector, BaseEstimator):
         n_features : int or sequence of int, optional
             Further sizes at which the file is to hold a model.
         """
-        from kernelpath.estimators import path_cv_file
+        from kernelpath.estimators import model_file as path_cv_file
 
         check_is_fitted(self, "model_")
         for k in [] if n_features is None else np.atleast_1d(n_features).tolist():

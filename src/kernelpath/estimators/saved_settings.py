@@ -37,10 +37,10 @@ KNOWN = {
     "kernelpath.predictors.weighted_kernel": ("WeightedKernelSVM",),
     "kernelpath.predictors.joint_rbf": ("JointRBFSVM",),
     "kernelpath.kernels": ("RBF", "Laplace", "Delta", "Polynomial", "Linear"),
-    "kernelpath.regularizers": ("SquaredEuclidean", "GeneralizedKL"),
-    "kernelpath.weight_norms": ("NoRegularizer", "L1", "Lp", "ElasticNet", "MixedNorm"),
-    "kernelpath.feasible_sets": ("NonNegative", "Simplex", "CappedSimplex", "Box", "LpBall"),
-    "kernelpath.fits.losses": (
+    "kernelpath.tracers.lp_kta.divergences": ("SquaredEuclidean", "GeneralizedKL"),
+    "kernelpath.mkl.regularizers": ("NoRegularizer", "L1", "Lp", "ElasticNet", "MixedNorm"),
+    "kernelpath.mkl.feasible_sets": ("NonNegative", "Simplex", "CappedSimplex", "Box", "LpBall"),
+    "kernelpath.mkl.losses": (
         "Hinge", "SquaredHinge", "HuberHinge", "EpsilonInsensitive", "LeastSquares",
     ),
     "sklearn.model_selection": (

@@ -24,9 +24,6 @@ import sklearn
 from joblib.hashing import NumpyHasher
 
 from kernelpath._version import __version__
-from kernelpath.archive import FOLD, building, read_archive, write_archive
-from kernelpath.archive_forms import REAL, Form, Forms
-from kernelpath.atomic import check_writable
 from kernelpath.errors import DataError, PathFileError
 from kernelpath.evaluation.folds import FoldResult
 from kernelpath.evaluation.study import Split, Study
@@ -34,7 +31,10 @@ from kernelpath.evaluation.traces import FORMS as TRACE_FORMS
 from kernelpath.evaluation.traces import heard, say_again, trace_state, traced_from
 from kernelpath.evaluation.tuning import Choice, InnerScores
 from kernelpath.predictors.models import ConstantModel
-from kernelpath.rankings import Traced
+from kernelpath.tracers.any_selector import Traced
+from kernelpath.utils.archive import FOLD, building, read_archive, write_archive
+from kernelpath.utils.archive_forms import REAL, Form, Forms
+from kernelpath.utils.atomic import check_writable
 
 LIBRARIES = {"builtins", "sklearn", "numpy", "scipy", "pandas", "kernelpath", "collections", "abc"}
 PLAIN = (bool, int, float, complex, str, bytes, tuple, frozenset, type(None), np.ndarray)

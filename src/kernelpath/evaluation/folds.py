@@ -14,10 +14,11 @@ from scipy import sparse
 from kernelpath.errors import DataError
 from kernelpath.evaluation.study import Split, Study
 from kernelpath.evaluation.tuning import Choice, InnerScores, Step, tune
-from kernelpath.path_parts import Supports
-from kernelpath.predictors.base import Rows, TrainingPart
+from kernelpath.path.points import Supports
+from kernelpath.predictors.base import TrainingPart
 from kernelpath.predictors.models import constant_model
-from kernelpath.rankings import Traced
+from kernelpath.tables.table import Rows
+from kernelpath.tracers.any_selector import Traced
 
 
 @dataclass

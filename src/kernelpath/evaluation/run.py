@@ -10,11 +10,11 @@ from joblib import Parallel, delayed, effective_n_jobs
 
 from kernelpath.evaluation.checkpoint import FoldStore, Tracer, fold_key
 from kernelpath.evaluation.folds import FoldResult, evaluate_fold
-from kernelpath.evaluation.progress import Meter
+from kernelpath.evaluation.scores import PathScores
 from kernelpath.evaluation.study import Split, Study
 from kernelpath.evaluation.tuning import n_tuning_fits
-from kernelpath.scoring import PathScores
-from kernelpath.threads import one_thread_up_to
+from kernelpath.evaluation.work_plan import Meter
+from kernelpath.utils.threads import one_thread_up_to
 
 ONE_THREAD_ROWS = 2500
 

@@ -21,11 +21,12 @@ from sklearn.model_selection import (
 from sklearn.utils import _safe_indexing
 
 from kernelpath.errors import DataError
-from kernelpath.predictors.base import MEMORY_LIMIT, Bound, Predictor, Rows, TrainingPart
-from kernelpath.predictors.svm import Task
-from kernelpath.rankings import Traced, trace
-from kernelpath.rows import DistinctRows, distinct, one_by_group, told_apart
-from kernelpath.units import in_units, size_exponent
+from kernelpath.predictors.base import MEMORY_LIMIT, Bound, Predictor, TrainingPart
+from kernelpath.predictors.libsvm import Task
+from kernelpath.tables.rows import DistinctRows, distinct, one_by_group, told_apart
+from kernelpath.tables.table import Rows
+from kernelpath.tracers.any_selector import Traced, trace
+from kernelpath.utils.units import in_units, size_exponent
 
 Split = tuple[NDArray[np.intp], NDArray[np.intp]]
 ROWS_PER_FOLD = 5  # distinct rows in an inner fold, for copies to be kept together

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from kernelpath.archive_forms import REAL, WHOLE, Form
 from kernelpath.kernels import feature_kernel_settings
-from kernelpath.path_file import load_path, save_path
-from kernelpath.rankings import Traced
+from kernelpath.path.file import load_path, save_path
+from kernelpath.tracers.any_selector import Traced
+from kernelpath.utils.archive_forms import REAL, WHOLE, Form
 
 Arrays = dict[str, np.ndarray]
 FORMS = {

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kernelpath.evaluation.scores import TIE
 from kernelpath.evaluation.study import Study
 from kernelpath.predictors.base import fitted_together
-from kernelpath.scoring import TIE
 
 TUNING_GROWTH = 1.5  # ratio of the sizes at which settings are compared
 TUNING_ROWS = 5000  # rows at most on which settings are compared

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from kernelpath.errors import ExtensionError
 from kernelpath.kernels import codes
 from kernelpath.kernels.feature import DIAGONAL_BLOCK, FeatureKernel, formula_code
-from kernelpath.probes import as_numbers, read_only
+from kernelpath.utils.probes import as_numbers, read_only
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -13,40 +13,16 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.metaestimators import available_if
 
 from kernelpath.errors import DataError
-from kernelpath.inputs import ColumnTable
-from kernelpath.predictors.svm import Task
-from kernelpath.rankings import SizedPoint, Traced
-from kernelpath.rows import DistinctRows
-from kernelpath.units import in_units
+from kernelpath.predictors.libsvm import Task
+from kernelpath.tables.rows import DistinctRows
+from kernelpath.tables.table import Rows
+from kernelpath.tracers.any_selector import SizedPoint, Traced
+from kernelpath.utils.units import in_units
 
 Setting = dict[str, Any]
 LARGE_ROWS = 20_000  # more rows than this: explicit feature maps in place of kernel matrices
 MEMORY_LIMIT = 2**30
 ITERATIONS_PER_ROW = 30  # of the SVM while settings are compared; most need 1 to 5
-
-
-@dataclass(frozen=True)
-class Rows:
-    """Rows of the table: as the user gave them, and as numbers."""
-
-    X: Any
-    table: ColumnTable
-
-    def take(self, rows: NDArray[np.intp]) -> Rows:
-        """Return some of the rows."""
-        from sklearn.utils import _safe_indexing
-
-        values = self.table.values
-        part = values.tocsr()[rows] if sparse.issparse(values) else values[rows]
-        table = replace(self.table, values=part)
-        # Own tables share the memory of their numbers with X where both are the same array.
-        X = part if self.X is values else _safe_indexing(self.X, rows)
-        return Rows(X, table)
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        return self.table.shape[0]
 
 
 @dataclass(frozen=True)
@@ -142,13 +118,6 @@ def union_of(points: Sequence[SizedPoint]) -> NDArray[np.intp]:
     if not points:
         return np.zeros(0, dtype=np.intp)
     return np.unique(np.concatenate([point.columns for point in points]))
-
-
-def take_columns(values: Any, columns: NDArray[np.intp]) -> Any:
-    """Some columns of an array or sparse matrix."""
-    if sparse.issparse(values):
-        return values.tocsc()[:, columns]
-    return values if len(columns) == values.shape[1] else values[:, columns]
 
 
 # -- models bound to the rows they are judged on ---------------------------------------------------

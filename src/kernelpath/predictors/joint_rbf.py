@@ -13,17 +13,16 @@ from scipy import sparse
 from kernelpath.predictors.base import (
     Fitted,
     Request,
-    Rows,
     Setting,
     TrainingPart,
     bind,
     checked_grid,
-    take_columns,
     union_of,
 )
-from kernelpath.predictors.large import LandmarkMap, landmarks, mapped_models
-from kernelpath.predictors.svm import SVMHead, fit_svms
-from kernelpath.rankings import SizedPoint
+from kernelpath.predictors.libsvm import SVMHead, fit_svms
+from kernelpath.predictors.nystrom import LandmarkMap, landmarks, mapped_models
+from kernelpath.tables.table import Rows, take_columns
+from kernelpath.tracers.any_selector import SizedPoint
 
 BLOCK_COLUMNS = 4096  # columns of a sparse or dense block at a time
 

@@ -12,19 +12,18 @@ from scipy import sparse
 from sklearn.base import clone
 
 from kernelpath.errors import DataError
-from kernelpath.inputs import is_frame, refuse_infinite
 from kernelpath.predictors.base import (
     BoundClassifier,
     BoundRegressor,
     Fitted,
     Request,
-    Rows,
     Setting,
     TrainingPart,
 )
-from kernelpath.predictors.svm import Task
-from kernelpath.progress import begin, progress_bar, working
-from kernelpath.weighting import weight_argument
+from kernelpath.predictors.libsvm import Task
+from kernelpath.tables.table import Rows, is_frame, refuse_infinite
+from kernelpath.utils.progress import begin, progress_bar, working
+from kernelpath.utils.sample_weights import weight_argument
 
 RESPONSES = ("predict", "decision_function", "predict_proba", "predict_log_proba", "score")
 BLOCK_CELLS = 2**23  # kernel values of new rows held at a time

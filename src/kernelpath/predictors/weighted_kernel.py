@@ -10,28 +10,27 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from kernelpath.combine import KernelBank, cross_kernel
 from kernelpath.kernels import FeatureKernel
+from kernelpath.path_kernels import KernelBank, cross_kernel
 from kernelpath.predictors.base import (
     Fitted,
     Request,
-    Rows,
     Setting,
     TrainingPart,
     bind,
     checked_grid,
-    take_columns,
     union_of,
 )
-from kernelpath.predictors.large import (
+from kernelpath.predictors.libsvm import SVMHead, fit_svms
+from kernelpath.predictors.nystrom import (
     MOST_COMPONENTS,
     ColumnMap,
     LandmarkMap,
     landmarks,
     mapped_models,
 )
-from kernelpath.predictors.svm import SVMHead, fit_svms
-from kernelpath.rankings import SizedPoint
+from kernelpath.tables.table import Rows, take_columns
+from kernelpath.tracers.any_selector import SizedPoint
 
 N_COMPONENTS = 10  # of the map of one feature
 
@@ -115,7 +114,7 @@ def _feature_map(
     active = np.flatnonzero(bank.point_weights(weights))
     compiled = bank.column_kernels(active).own is None
     if compiled and N_COMPONENTS * len(active) <= MOST_COMPONENTS:
-        from kernelpath.combine.explicit import ExplicitMap
+        from kernelpath.path_kernels.explicit import ExplicitMap
 
         explicit = ExplicitMap.fit(bank.take(active), weights[active], n_components=N_COMPONENTS)
         return ColumnMap(columns[active], explicit)

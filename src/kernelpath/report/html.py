@@ -18,10 +18,10 @@ from typing import Any
 
 import jinja2
 
-from kernelpath.atomic import replacing
-from kernelpath.progress import working
 from kernelpath.report.plain_text import visible
 from kernelpath.report.words import stability_words
+from kernelpath.utils.atomic import replacing
+from kernelpath.utils.progress import working
 
 SCRIPTS = (
     "base.js",

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from kernelpath.path import FeaturePath
+from kernelpath.path.feature_path import FeaturePath
 from kernelpath.report.words import score_words
 
 WIDTH, HEIGHT, MARGIN = 320, 90, 8

@@ -14,15 +14,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kernelpath.encoding import TableEncoder
-from kernelpath.inputs import ColumnTable
 from kernelpath.kernels import FeatureKernel, check_traced, feature_kernel_settings
-from kernelpath.path import FeaturePath
-from kernelpath.progress import working
-from kernelpath.rankings import size_grid
-from kernelpath.report.facts import describe_data, notices
-from kernelpath.report.junctures import sizes_at_junctures
+from kernelpath.path.feature_path import FeaturePath
 from kernelpath.report.rounding import number, numbers
+from kernelpath.report.summary_data import describe_data, notices
+from kernelpath.report.summary_junctures import sizes_at_junctures
+from kernelpath.report.summary_lines import weight_lines
 from kernelpath.report.summary_scores import (
     add_to_sizes,
     baselines_section,
@@ -30,10 +27,13 @@ from kernelpath.report.summary_scores import (
     settings_section,
     stability_section,
 )
-from kernelpath.report.views import MOST_COMPARED, feature_views, redundancy
-from kernelpath.report.weight_lines import weight_lines
+from kernelpath.report.summary_views import MOST_COMPARED, feature_views, redundancy
 from kernelpath.report.words import headline, remarks
-from kernelpath.targets import as_vector, infer_task
+from kernelpath.tables.encoding import TableEncoder
+from kernelpath.tables.table import ColumnTable
+from kernelpath.tables.targets import as_vector, infer_task
+from kernelpath.tracers.any_selector import size_grid
+from kernelpath.utils.progress import working
 
 if TYPE_CHECKING:
     from kernelpath.estimators.path_cv import PathCV

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kernelpath.operating_point import choose
+from kernelpath.evaluation.operating_point import choose
+from kernelpath.evaluation.scores import PathScores
 from kernelpath.report.rounding import number, numbers, plain
-from kernelpath.scoring import PathScores
 
 if TYPE_CHECKING:
     from kernelpath.estimators.path_cv import PathCV

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from kernelpath.provenance import ANOTHER_BRANCH
-from kernelpath.report.junctures import turns
+from kernelpath.report.summary_junctures import turns
+from kernelpath.utils.provenance import ANOTHER_BRANCH
 
 BRANCH_WORDS = (
     "The path is another branch than the one that starts at no weights: a search beside that one "

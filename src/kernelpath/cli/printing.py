@@ -1,0 +1,177 @@
+"""The tables that commands print: sizes, scores, methods."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from rich.table import Table as RichTable
+from rich.text import Text
+
+from kernelpath.cli.catalogue import METHODS
+from kernelpath.cli.console import output_console, safe
+from kernelpath.path.feature_path import FeaturePath
+
+ROUND = frozenset(m * 10**e for e in range(7) for m in (1, 2, 5))
+ALL_UP_TO = 10  # smaller sizes all have a row
+
+
+def _new_table() -> RichTable:
+    return RichTable(box=None, pad_edge=False, header_style="bold")
+
+
+def _add_names(table: RichTable, console: Any, *others: int) -> None:
+    """A column of names that is cut so that the others, of these widths, stay whole."""
+    room = console.width - sum(others) - 2 * len(others)
+    table.add_column("heaviest features", overflow="ellipsis", no_wrap=True, max_width=max(room, 8))
+
+
+def _number(value: float | None, digits: int = 3) -> str:
+    return "" if value is None else f"{value:.{digits}f}"
+
+
+# -- a path ----------------------------------------------------------------------------------------
+
+
+def summary_sizes(path: FeaturePath) -> list[int]:
+    """Round sizes from the largest support down to one feature."""
+    usable = path.extension.n_usable if path.extension else int(path.n_selected.max())
+    largest = int(path.n_selected.max())
+    sizes = {s for s in ROUND if s < largest and s <= usable} | {largest, int(path.n_selected[-1])}
+    return sorted(sizes - {0}, reverse=True)
+
+
+def path_rows(
+    path: FeaturePath, more_sizes: Iterable[int] = (), n_names: int = 5
+) -> list[dict[str, Any]]:
+    """Rows of the table, as plain values: one per round size and per size asked for."""
+    rows = []
+    for size in sorted({*summary_sizes(path), *more_sizes} - {0}, reverse=True):
+        point = path.at(n_features=size)
+        rows.append(
+            {
+                "n_features": size,
+                "p": point.parameter,
+                "kkt": point.kkt,
+                "gap": point.gap,
+                "note": point.note,
+                "top": list(point.names[:n_names]),
+            }
+        )
+    return rows
+
+
+def print_path(rows: list[dict[str, Any]]) -> None:
+    """Print the compact table of a path."""
+    console, table = output_console(), _new_table()
+    # Numbers keep their width in a narrow terminal; only the names are cut.
+    for name, width in (("features", 9), ("p", 7), ("KKT", 5), ("gap", 7)):
+        table.add_column(name, justify="right", no_wrap=True, min_width=width)
+    _add_names(table, console, 9, 7, 5, 7)
+    beyond = [row["note"].startswith("beyond") for row in rows]
+    for row, outside in zip(rows, beyond):
+        table.add_row(
+            f"{row['n_features']:,}",
+            f"{row['p']:.4f}" + ("*" if outside else " "),
+            f"{row['kkt']:.0e}",
+            "" if row["gap"] is None else f"{row['gap']:.1e}",
+            Text(", ".join(safe(name, 24) for name in row["top"])),
+        )
+    console.print(table)
+    if any(beyond):
+        note = "* beyond the ends of the path, by another elimination tolerance at that p"
+        console.print(Text(note, style="dim"))
+
+
+# -- scores ----------------------------------------------------------------------------------------
+
+
+def shown_sizes(sizes: list[int], always: Iterable[int] = ()) -> list[int]:
+    """Sizes with a row of their own: small ones, round ones, the last and those asked for.
+
+    Examples
+    --------
+    >>> shown_sizes([1, 2, 11, 13, 20, 23], always=[13])
+    [1, 2, 13, 20, 23]
+    """
+    wanted = ROUND | set(always) | set(sizes[-1:])
+    return [k for k in sizes if k <= ALL_UP_TO or k in wanted]
+
+
+def print_scores(summary: dict[str, Any]) -> None:
+    """Print the score of every shown size, with the chosen and the best one marked."""
+    cv = summary["cv"]
+    marks = {cv["best"]["n_features"]: ["best"]}
+    marks.setdefault(cv["chosen"]["n_features"], []).append(f"chosen ({cv['rule']})")
+    rows = {size["n_features"]: size for size in summary["sizes"]}
+    console, table = output_console(), _new_table()
+    shown = shown_sizes(sorted(rows), marks)
+    measure = safe(cv["scoring"], 30)
+    said = {k: ", ".join(marks.get(k, [])) for k in shown}
+    widths = (9, max(len(measure), 7), 6, max(map(len, said.values())))
+    for name, width in zip(("features", measure, "se"), widths):
+        table.add_column(name, justify="right", no_wrap=True, min_width=width)
+    table.add_column("", no_wrap=True, min_width=widths[-1])
+    _add_names(table, console, *widths)
+    for k in shown:
+        row = rows[k]
+        names = [summary["features"][i]["name"] for i in row["features"][:5]]
+        table.add_row(
+            f"{k:,}",
+            _number(row["score"]),
+            _number(row["se"]),
+            said[k],
+            Text(", ".join(safe(name, 24) for name in names)),
+            style="bold" if k == cv["chosen"]["n_features"] else "",
+        )
+    console.print(table)
+    if len(shown) < len(rows):
+        note = f"{len(shown)} of the {len(rows)} sizes that were scored"
+        console.print(Text(note, style="dim"))
+
+
+def baseline_lines(summary: dict[str, Any]) -> list[str]:
+    """Best score of every baseline, one line each."""
+    lines = []
+    for own in summary["baselines"]:
+        known = [place for place, score in enumerate(own["score"]) if score is not None]
+        if known:
+            best = max(known, key=lambda place: own["score"][place])
+            size, score = own["n_features"][best], own["score"][best]
+            lines.append(f"{safe(own['name'])}: best {_number(score)} at {size:,}.")
+    return lines
+
+
+def print_comparison(comparison: dict[str, Any]) -> None:
+    """Print one row per size and one column per method, then the best and the one-SE sizes."""
+    methods = comparison["methods"]
+    scores = [dict(zip(m["n_features"], m["score"])) for m in methods]
+    marked = {m[name]["n_features"] for m in methods for name in ("best", "one_se")}
+    sizes = sorted({k for own in scores for k in own})
+    table = _new_table()
+    table.add_column("features", justify="right", no_wrap=True, min_width=9)
+    for method in methods:
+        table.add_column(method["name"], justify="right", no_wrap=True, min_width=10)
+    for k in shown_sizes(sizes, marked):
+        table.add_row(f"{k:,}", *(_number(own.get(k)) for own in scores))
+    table.add_section()
+    for label, name in (("best", "best"), ("one se", "one_se")):
+        table.add_row(label, *(_at(method[name]) for method in methods), style="bold")
+    output_console().print(table)
+
+
+def _at(one: dict[str, Any]) -> str:
+    return f"{_number(one['score'])} at {one['n_features']:,}"
+
+
+# -- methods ---------------------------------------------------------------------------------------
+
+
+def print_methods() -> None:
+    """Print the methods, one per row."""
+    table = _new_table()
+    for name in ("method", "kind", "what it measures", "guide"):
+        table.add_column(name, no_wrap=name != "what it measures")
+    for entry in METHODS.values():
+        table.add_row(entry.name, entry.kind, entry.line, f"{entry.guide}.md")
+    output_console().print(table)

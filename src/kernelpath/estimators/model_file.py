@@ -1,0 +1,342 @@
+"""A fitted :class:`PathCV` as one file: arrays and JSON in the sealed container, no pickle.
+
+Only models of this package can be saved so; an arbitrary estimator would need pickle.  The file
+holds the path, the scores, the operating point and the models, not the training rows.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+import os
+from functools import partial
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from kernelpath.errors import PathFileError
+from kernelpath.estimators._model_file_v1 import first_version_settings
+from kernelpath.estimators._model_state import machine_forms, machine_from, machine_state
+from kernelpath.estimators._path_cv_setup import check_switches, is_own, resolve_scorer
+from kernelpath.estimators.path_cv import PathCV
+from kernelpath.estimators.saved_settings import NotSaved, SettingsWriter, decode_all
+from kernelpath.evaluation.nested import NestedScore
+from kernelpath.evaluation.operating_point import OperatingPoint, check_rule
+from kernelpath.evaluation.scores import PathScores
+from kernelpath.evaluation.stability import stability_of
+from kernelpath.evaluation.tuning import Choice
+from kernelpath.path.file import load_path, save_path
+from kernelpath.predictors.libsvm import Task
+from kernelpath.predictors.models import ConstantModel, KernelModel
+from kernelpath.tables.encoding import TableEncoder
+from kernelpath.utils.archive import (
+    MAX_COLUMNS,
+    MODEL,
+    building,
+    decode_names,
+    encode_names,
+    read_archive,
+    saving,
+    write_archive,
+)
+from kernelpath.utils.archive_forms import (
+    ANY,
+    REAL,
+    WHOLE,
+    Form,
+    Forms,
+    checked_count,
+    name_forms,
+    named,
+    within,
+)
+from kernelpath.utils.progress import working
+from kernelpath.utils.provenance import versions
+
+
+@working("writing")
+def save_model(model: PathCV, file: str | os.PathLike | BinaryIO) -> None:
+    """Write a fitted PathCV, whole or not at all; see :meth:`PathCV.save`."""
+    settings = SettingsWriter()
+    header: dict[str, Any] = {
+        "task": model.task_,
+        "n_features_in": model.n_features_in_,
+        "has_names": hasattr(model, "feature_names_in_"),
+        "settings": settings.estimator(model),
+        "versions": versions(),
+    }
+    arrays: dict[str, np.ndarray] = {"path": _path_bytes(model)}
+    arrays |= {f"settings/{name}": array for name, array in settings.arrays.items()}
+    header["classes"], labels = _label_arrays(getattr(model, "classes_", None))
+    arrays |= labels
+    if header["has_names"]:
+        arrays |= encode_names([str(name) for name in model.feature_names_in_])
+    header["categories"] = _category_lists(model._encoder)
+    header["frame"] = model._encoder.names is not None
+    if model._encoder.exponents is not None:  # units of huge and tiny columns
+        arrays["exponents"] = model._encoder.exponents
+    parts: dict[str, Any] = {"scores": model.scores_, "point": model.operating_point_}
+    parts |= {f"baseline {name}": s for name, s in getattr(model, "baseline_scores_", {}).items()}
+    header["parts"] = {}
+    for name, part in parts.items():
+        header["parts"][name], own = part.to_state()
+        arrays |= {f"{name}/{key}": value for key, value in own.items()}
+    if hasattr(model, "nested_score_"):
+        arrays["nested/per_fold"] = model.nested_score_.per_fold
+        arrays["nested/n_features"] = model.nested_score_.n_features
+    header["models"] = {}
+    for k, fitted in model._models.items():
+        kind, meta, own = _model_state(fitted)
+        chosen = model._choices[k].setting if k in model._choices else {}
+        header["models"][str(k)] = {"kind": kind, "meta": meta, "settings": chosen}
+        arrays |= {f"model {k}/{key}": value for key, value in own.items()}
+    with saving(MODEL, file):
+        write_archive(MODEL, file, header, arrays, model_forms)
+
+
+#: What the arrays of scores, of an operating point and of an outer loop must be.
+SCORES = {
+    "n_features": Form("i8", ("sizes",), low=1),
+    "per_fold": Form(REAL, ("folds", "sizes"), nan=True),
+    "parameters": Form(REAL, ("folds", "sizes"), nan=True, infinite=True),
+    "n_used": Form("i8", ("folds", "sizes"), low=0),
+    "chance": Form(REAL, ("folds",), nan=True),
+    "supports_indptr": Form(WHOLE, ("folds", "sizes + 1"), low=0, optional=True),
+    "supports_indices": Form(WHOLE, ("entries",), low=0, optional=True),
+}
+POINT = {
+    "numbers": Form(REAL, (3,), nan=True, infinite=True),
+    "weights": Form(REAL, ("columns",), low=0),
+    "support": Form("b1", ("columns",)),
+}
+NESTED = {
+    "per_fold": Form(REAL, ("outer folds",), optional=True),
+    "n_features": Form("i8", ("outer folds",), low=0, optional=True),
+}
+
+
+def model_forms(header: dict[str, Any], label: str, max_columns: float = math.inf) -> Forms:
+    """What the arrays of a model must be."""
+    if header["task"] not in ("classification", "regression"):
+        raise ValueError(f"the task is {str(header['task'])[:40]}")
+    n_columns = checked_count(header, "n_features_in", low=1)
+    if n_columns > max_columns:
+        hint = "if that is right, load it with a larger max_columns"
+        raise PathFileError(f"{label} is a model of {n_columns:,} columns: {hint}")
+    forms = {"path": Form("u1", ("path",))}
+    forms["exponents"] = Form(WHOLE, ("columns",), low=-2200, high=2200, optional=True)
+    if header["classes"] == "numbers":
+        forms["classes"] = Form("b1 i1 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8", ("classes",))
+    elif header["classes"] is not None:
+        forms |= name_forms("classes", "class_labels")
+    if header["has_names"]:
+        forms |= name_forms("columns")
+    for name in header["parts"]:
+        own = POINT if name == "point" else SCORES
+        forms |= named(f"{name}/", {key: _apart(form, f"{name} ") for key, form in own.items()})
+    forms |= named("nested/", NESTED)
+    for k, saved in header["models"].items():
+        constant = {"value": Form(REAL, ("1|classes",))}
+        kind = saved["kind"]
+        own = constant
+        if kind != ConstantModel.name:
+            own = machine_forms(kind, saved["meta"], n_columns)
+            own = {name: within(form, f"model {k} ") for name, form in own.items()}
+        forms |= named(f"model {k}/", own)
+    settings = [name for name in header["arrays"] if name.startswith("settings/")]
+    forms |= dict.fromkeys(settings, Form(ANY, None))
+    counts = {"columns": n_columns} | ({} if header["classes"] else {"classes": 1})
+    return Forms(forms, counts)
+
+
+def _apart(form: Form, prefix: str) -> Form:
+    """Give the counts of a part names of their own, but for the columns of the table."""
+    return form if form.shape == ("columns",) else within(form, prefix)
+
+
+@working("reading")
+def load_model(file: str | os.PathLike | BinaryIO, *, max_columns: int = MAX_COLUMNS) -> PathCV:
+    """Read a model that :meth:`PathCV.save` wrote, refusing a file with any byte changed.
+
+    Parameters
+    ----------
+    file : str, path-like or readable binary file
+    max_columns : int
+        Most columns that the table of the model may have: a small file may declare any number.
+
+    Returns
+    -------
+    PathCV
+        Predicts, transforms and plots as before; it has no training rows, so other numbers of
+        features than those saved need a new ``fit``.  That is the fit of the saved model: its
+        settings are in the file.  What cannot be saved, such as a selector or a scoring of your
+        own, comes back as a stand-in, and ``fit`` refuses until ``set_params`` replaced it.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+    PathFileError
+        If the file is truncated, altered, of a newer format, or not a saved model at all.
+
+    Examples
+    --------
+    >>> import io
+    >>> import kernelpath as kp
+    >>> data = kp.datasets.make_ring(n_samples=150, n_features=10, random_state=0)
+    >>> model = kp.PathCV(cv=3, n_features=[1, 2, 4]).fit(data.X, data.y)
+    >>> file = io.BytesIO()
+    >>> model.save(file)
+    >>> again = kp.load_model(io.BytesIO(file.getvalue()))
+    >>> bool((again.predict(data.X) == model.predict(data.X)).all())
+    True
+    """
+    forms = partial(model_forms, max_columns=max_columns)
+    header, arrays, label = read_archive(MODEL, file, forms)
+    with building(MODEL, label):
+        return _build(header, arrays)
+
+
+def _build(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> PathCV:
+    path = load_path(io.BytesIO(arrays["path"].tobytes()), max_columns=header["n_features_in"])
+    if path.n_features != header["n_features_in"]:
+        raise ValueError("the path is over other columns than the model")
+    if header["format_version"] == 1:
+        model = PathCV(**first_version_settings(header, path.method))
+    else:
+        model = PathCV(**decode_all(header["settings"], _own(arrays, "settings")))
+    if not is_own(model.predictor):
+        raise ValueError("the predictor is none that a file can hold")
+    check_switches(model)
+    if not isinstance(model.rule, NotSaved):
+        check_rule(model.rule, model.budget, model.tolerance)
+    model.task_ = header["task"]
+    model.n_features_in_ = int(header["n_features_in"])
+    classes = _labels(header["classes"], arrays)
+    _check_classes(classes, model.task_)
+    if classes is not None:
+        model.classes_ = classes
+    if header["has_names"]:
+        model.feature_names_in_ = np.array(decode_names(arrays), dtype=object)
+        if not np.array_equal(model.feature_names_in_, path.feature_names):
+            raise ValueError("the columns of the path have other names than those of the model")
+    names = model.feature_names_in_ if header["frame"] else None
+    categories = _checked_categories(header["categories"], model.n_features_in_)
+    model._encoder = TableEncoder(model.n_features_in_, names, categories, arrays.get("exponents"))
+    model.path_ = path
+    parts = {name: _own(arrays, name) for name in header["parts"]}
+    states = {name: (header["parts"][name], parts[name]) for name in parts}
+    model.scores_ = PathScores.from_state(*states.pop("scores"))
+    model.operating_point_ = OperatingPoint.from_state(*states.pop("point"))
+    model.baseline_scores_ = {
+        name.removeprefix("baseline "): PathScores.from_state(*state)
+        for name, state in states.items()
+    }
+    for scores in (model.scores_, *model.baseline_scores_.values()):
+        if scores.n_columns not in (None, model.n_features_in_):
+            raise ValueError("the scores are of another table")
+    model.stability_ = stability_of(model.scores_, model.path_.feature_names)
+    if "nested/per_fold" in arrays:
+        own = _own(arrays, "nested")
+        model.nested_score_ = NestedScore(**own, scoring=model.scores_.scoring)
+    task = Task(model.task_, classes, None, model.probability)
+    model._models = {
+        int(k): _model(saved, _own(arrays, f"model {k}"), task)
+        for k, saved in header["models"].items()
+    }
+    model._choices = {
+        int(k): Choice(-1, saved["settings"], float("nan")) for k, saved in header["models"].items()
+    }
+    calibrated = model.probability and model.task_ == "classification"
+    if any(fitted.has_proba != calibrated for fitted in _machines(model)):
+        raise ValueError("the machines are not calibrated as the model says")
+    model.model_ = model._models[model.operating_point_.n_features]
+    if not isinstance(model.scoring, NotSaved):  # a function cannot be saved
+        model.scorer_, _ = resolve_scorer(model.scoring, model.task_)
+    return model
+
+
+def _machines(model: PathCV) -> list[Any]:
+    return [fitted for fitted in model._models.values() if isinstance(fitted, KernelModel)]
+
+
+def _check_classes(classes: np.ndarray | None, task: str) -> None:
+    if (classes is None) != (task == "regression"):
+        raise ValueError("the classes do not fit the task")
+    if classes is not None and (len(classes) < 2 or not (classes[:-1] < classes[1:]).all()):
+        raise ValueError("the classes are not two or more in order")
+
+
+def _checked_categories(saved: dict[str, list], n_columns: int) -> dict[int, list]:
+    """Categories by column; a ValueError if there is no such column."""
+    categories = {int(column): values for column, values in saved.items()}
+    for column, values in categories.items():
+        if not (0 <= column < n_columns and isinstance(values, list)):
+            raise ValueError(f"there are no categories of a column {column}")
+        if not all(isinstance(value, str | int | float | bool) for value in values):
+            raise ValueError(f"a category of column {column} is neither text nor a number")
+        if len(set(values)) != len(values):
+            raise ValueError(f"a category of column {column} occurs twice")
+    return categories
+
+
+def _model_state(fitted: Any) -> tuple[str, dict[str, Any], dict[str, np.ndarray]]:
+    if isinstance(fitted, ConstantModel):
+        return ConstantModel.name, {}, {"value": fitted.value}
+    return machine_state(fitted.machine if isinstance(fitted, KernelModel) else fitted)
+
+
+def _model(saved: dict[str, Any], arrays: dict[str, np.ndarray], task: Task) -> Any:
+    if not isinstance(saved["settings"], dict):
+        raise ValueError("the settings of a machine are not given by name")
+    json.dumps(saved["settings"], allow_nan=False)  # a ValueError for what no setting can be
+    if saved["kind"] == ConstantModel.name:
+        if len(arrays["value"]) != (1 if task.classes is None else len(task.classes)):
+            raise ValueError("the constant prediction does not fit the classes")
+        return ConstantModel(arrays["value"], task.classes)
+    machine = machine_from(saved["kind"], saved["meta"], arrays, task)
+    if machine.head is None:
+        raise ValueError("a machine has no coefficients")
+    return KernelModel(machine, task)
+
+
+def _own(arrays: dict[str, np.ndarray], name: str) -> dict[str, np.ndarray]:
+    """Arrays of one part, by the names that the part gave them."""
+    prefix = f"{name}/"
+    return {key.removeprefix(prefix): a for key, a in arrays.items() if key.startswith(prefix)}
+
+
+def _path_bytes(model: PathCV) -> np.ndarray:
+    buffer = io.BytesIO()
+    save_path(model.path_, buffer)
+    return np.frombuffer(buffer.getvalue(), np.uint8)
+
+
+def _label_arrays(classes: np.ndarray | None) -> tuple[str | None, dict[str, np.ndarray]]:
+    """Labels as an array, or as text."""
+    if classes is None:
+        return None, {}
+    if classes.dtype.kind in "biuf":
+        return "numbers", {"classes": classes}
+    return "text", encode_names([str(label) for label in classes], "class_labels")
+
+
+def _labels(kind: str | None, arrays: dict[str, np.ndarray]) -> np.ndarray | None:
+    if kind is None:
+        return None
+    if kind == "numbers":
+        return arrays["classes"]
+    return np.array(decode_names(arrays, "class_labels"))
+
+
+def _category_lists(encoder: TableEncoder) -> dict[str, list]:
+    """Categories as JSON holds them: text, numbers and truth values."""
+    for column, values in encoder.categories.items():
+        if not all(isinstance(value, str | int | float | bool) for value in values):
+            name = column if encoder.names is None else encoder.names[column]
+            raise ValueError(
+                f"the categories of column {name!r} are neither text nor numbers and cannot be "
+                "saved"
+            )
+    return {str(column): values for column, values in encoder.categories.items()}

@@ -1,0 +1,285 @@
+"""The chosen point of a path, and the rules that choose it from cross-validated scores.
+
+A rule is a function of the scores that returns an index into ``scores.n_features``; a new one is
+one function and one line in :data:`RULES`. Users may also pass their own callable to
+:func:`choose`.
+"""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+
+from kernelpath.errors import DataError, not_one_of
+from kernelpath.evaluation.scores import PathScores, score_text
+from kernelpath.path.points import Frozen, frozen_vector
+
+Rule = str | Callable[[PathScores], int]
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class OperatingPoint(Frozen):
+    """The chosen number of features with all that belongs to it; frozen, compares by content.
+
+    Parameters
+    ----------
+    n_features : int
+        Number of features that the rule chose.
+    score, se : float
+        Cross-validated mean score and its standard error (NaN with one fold).
+    parameter : float
+        Path parameter on the whole table; NaN when there is none.
+    feature_names : sequence of str
+        Names of the selected features, heaviest first.
+    weights, support : array of shape (n_columns,)
+        Weight of every column, and the boolean mask of the selected ones.
+    predictor : str
+        What predicts from the features, for example ``"joint_rbf"``.
+    settings : dict
+        Settings of the predictor; must be JSON-able and is copied.
+    rule : str
+        The rule that chose the point.
+    scoring : str
+        Name of the measure; a larger score is better.
+    parameter_name : str
+        Name of the path parameter.
+
+    Examples
+    --------
+    >>> OperatingPoint(n_features=2, score=0.8941, se=0.008, parameter=1.02,
+    ...     feature_names=("b", "a"), weights=[0.2, 0.7, 0.0], support=[True, True, False],
+    ...     predictor="joint_rbf", settings={"C": 10.0}, rule="one_se", scoring="accuracy")
+    OperatingPoint(2 features, accuracy 0.894 +- 0.008, p = 1.02, predictor 'joint_rbf')
+    """
+
+    n_features: int
+    score: float
+    se: float
+    parameter: float
+    feature_names: tuple[str, ...]
+    weights: np.ndarray
+    support: np.ndarray
+    predictor: str = ""
+    settings: dict[str, Any] = field(default_factory=dict)
+    rule: str = ""
+    scoring: str = "score"
+    parameter_name: str = "p"
+
+    def __post_init__(self) -> None:
+        if isinstance(self.n_features, bool) or not isinstance(self.n_features, Integral):
+            raise TypeError(f"n_features must be an integer, got {self.n_features!r}")
+        weights = frozen_vector(self.weights, float, "weights")
+        support = frozen_vector(self.support, bool, "support", len(weights))
+        names = tuple(self.feature_names)
+        if isinstance(self.feature_names, str) or not all(isinstance(n, str) for n in names):
+            raise ValueError("feature_names must be a sequence of strings")
+        if len(names) != np.count_nonzero(support):
+            raise ValueError(
+                f"feature_names holds {len(names)} names, but the support "
+                f"{np.count_nonzero(support)} features"
+            )
+        numbers = {name: float(getattr(self, name)) for name in ("score", "se", "parameter")}
+        texts = ("predictor", "rule", "scoring", "parameter_name")
+        self._set(n_features=int(self.n_features), weights=weights, support=support, **numbers)
+        self._set(feature_names=tuple(map(str, names)), settings=_plain(self.settings))
+        self._set(**{name: str(getattr(self, name)) for name in texts})
+
+    def to_state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """JSON-able metadata and plain arrays that :meth:`from_state` reads."""
+        meta = {
+            name: getattr(self, name)
+            for name in ("n_features", "predictor", "rule", "scoring", "parameter_name")
+        }
+        meta |= {"feature_names": list(self.feature_names), "settings": _plain(self.settings)}
+        # An array, because JSON has no NaN.
+        numbers = np.array([self.score, self.se, self.parameter])
+        return meta, {"numbers": numbers, "weights": self.weights, "support": self.support}
+
+    @classmethod
+    def from_state(cls, meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> OperatingPoint:
+        """Build the point again; a state that does not fit together is a ValueError."""
+        numbers = ("score", "se", "parameter")
+        stored = {f.name for f in fields(cls)} - {*numbers, "weights", "support"}
+        missing = sorted(stored - meta.keys())
+        missing += sorted({"numbers", "weights", "support"} - arrays.keys())
+        if missing:
+            raise ValueError(f"the state of the operating point lacks {', '.join(missing)}")
+        values = frozen_vector(arrays["numbers"], float, "numbers", len(numbers))
+        known = {name: meta[name] for name in stored} | dict(zip(numbers, values.tolist()))
+        return cls(weights=arrays["weights"], support=arrays["support"], **known)
+
+    def __repr__(self) -> str:
+        noun = "feature" if self.n_features == 1 else "features"
+        parts = [f"{self.n_features} {noun}", f"{self.scoring} {score_text(self.score, self.se)}"]
+        if not np.isnan(self.parameter):
+            parts.append(f"{self.parameter_name} = {self.parameter:.4g}")
+        if self.predictor:
+            parts.append(f"predictor {self.predictor!r}")
+        return f"OperatingPoint({', '.join(parts)})"
+
+
+def _plain(settings: Any) -> dict[str, Any]:
+    """Deep copy with JSON types only; NumPy numbers become plain ones."""
+    if not isinstance(settings, dict):
+        raise ValueError(f"settings must be a dict, got {settings!r}")
+    try:
+        return json.loads(json.dumps(settings, allow_nan=False, default=_plain_number))
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"settings must be JSON-able: {error}") from error
+
+
+def _plain_number(value: Any) -> Any:
+    if isinstance(value, np.generic):
+        return value.item()
+    raise TypeError(f"{type(value).__name__} is not JSON-able")
+
+
+def best(scores: PathScores, *, budget: Any = None, tolerance: Any = None) -> int:
+    """Largest mean; among ties the fewest features."""
+    scores.best()  # refuses scores without a finished fold
+    return int(scores.reaching(float(scores.mean[: _affordable(scores, budget)].max()))[0])
+
+
+def one_se(scores: PathScores, *, budget: Any = None, tolerance: Any = None) -> int:
+    """Fewest features with a mean within one standard error of the best.
+
+    With a single finished fold there is no standard error: a UserWarning, then the best.
+    """
+    top = best(scores, budget=budget)
+    error = float(scores.se[top])
+    if np.isnan(error):
+        warnings.warn(
+            "rule 'one_se' needs at least two folds for a standard error; taking the best size",
+            UserWarning,
+            stacklevel=2,
+        )
+        return top
+    return int(scores.reaching(float(scores.mean[top]) - error)[0])
+
+
+def within_budget(scores: PathScores, *, budget: Any = None, tolerance: Any = None) -> int:
+    """Largest mean among the sizes of at most ``budget`` features; ties go to the fewest."""
+    return best(scores, budget=_checked_budget(budget, required=True))
+
+
+def within_tolerance(scores: PathScores, *, budget: Any = None, tolerance: Any = None) -> int:
+    """Fewest features with a mean at most ``tolerance``, in units of the score, below the best."""
+    tolerance = _checked_tolerance(tolerance, required=True)
+    return int(scores.reaching(float(scores.mean[best(scores, budget=budget)]) - tolerance)[0])
+
+
+def _affordable(scores: PathScores, budget: Any) -> int:
+    """Number of sizes within the budget, which are the first ones."""
+    if budget is None:
+        return len(scores.n_features)
+    count = int(np.searchsorted(scores.n_features, budget, side="right"))
+    if count == 0:
+        raise DataError(
+            f"no size has at most {budget} features; the smallest is {scores.n_features[0]}"
+        )
+    return count
+
+
+RULES: dict[str, Callable[..., int]] = {
+    "best": best,
+    "one_se": one_se,
+    "budget": within_budget,
+    "tolerance": within_tolerance,
+}
+
+
+def check_rule(rule: Rule, budget: int | None = None, tolerance: float | None = 0.01) -> None:
+    """Refuse an unknown rule or one that lacks its number, before any long work.
+
+    Examples
+    --------
+    >>> check_rule("one_se")
+    >>> check_rule("budget")
+    Traceback (most recent call last):
+        ...
+    ValueError: rule 'budget' needs a budget, the largest allowed number of features
+    """
+    _checked_budget(budget, required=isinstance(rule, str) and rule == "budget")
+    _checked_tolerance(tolerance, required=isinstance(rule, str) and rule == "tolerance")
+    if callable(rule) or (isinstance(rule, str) and rule in RULES):
+        return
+    raise not_one_of("rule", rule, RULES, "a callable")
+
+
+def choose(
+    scores: PathScores, rule: Rule, *, budget: int | None = None, tolerance: float | None = 0.01
+) -> int:
+    """Index into ``scores.n_features`` that a rule chooses.
+
+    Parameters
+    ----------
+    scores : PathScores
+    rule : {"best", "one_se", "budget", "tolerance"} or callable
+        A callable takes the scores and returns a number of features that was scored.
+    budget : int, optional
+        Largest allowed number of features: the rule looks at sizes up to it only.  The rule
+        ``"budget"`` needs one and is ``"best"`` otherwise; a callable is not told.
+    tolerance : float, default=0.01
+        Loss of score that is accepted, in units of the score, for the rule ``"tolerance"``.
+
+    Raises
+    ------
+    DataError
+        If no fold is finished, no size is within the budget, or a callable returned a number of
+        features that was not scored.
+
+    Notes
+    -----
+    Means that differ by rounding only are ties; among ties the fewest features win.
+
+    Examples
+    --------
+    >>> scores = PathScores([1, 2, 5], [[0.6, 0.89, 0.9], [0.8, 0.89, 0.9], [0.7, 0.86, 0.91]])
+    >>> [choose(scores, rule, tolerance=0.03) for rule in ("best", "one_se", "tolerance")]
+    [2, 2, 1]
+    >>> [choose(scores, rule, budget=2) for rule in ("best", "one_se", "budget")]
+    [1, 1, 1]
+    >>> choose(scores, lambda scores: scores.n_features[0])
+    0
+    """
+    check_rule(rule, budget, tolerance)
+    if isinstance(rule, str):
+        return RULES[rule](scores, budget=budget, tolerance=tolerance)
+    chosen = rule(scores)
+    name = getattr(rule, "__name__", type(rule).__name__)
+    if isinstance(chosen, bool) or not isinstance(chosen, Integral):
+        raise TypeError(f"rule {name!r} must return a number of features, got {chosen!r}")
+    try:
+        return scores.position(chosen)
+    except DataError as error:
+        raise DataError(f"rule {name!r} chose a size without a score: {error}") from None
+
+
+def _checked_budget(budget: Any, *, required: bool) -> int | None:
+    if budget is None:
+        if required:
+            raise ValueError("rule 'budget' needs a budget, the largest allowed number of features")
+        return None
+    if isinstance(budget, bool) or not isinstance(budget, Integral):
+        raise TypeError(f"budget must be a positive integer, got {budget!r}")
+    if budget < 1:
+        raise ValueError(f"budget must be a positive integer, got {budget}")
+    return int(budget)
+
+
+def _checked_tolerance(tolerance: Any, *, required: bool) -> float | None:
+    if tolerance is None:
+        if required:
+            raise ValueError("rule 'tolerance' needs a tolerance, in units of the score")
+        return None
+    if isinstance(tolerance, bool) or not isinstance(tolerance, Real):
+        raise TypeError(f"tolerance must be a number of at least 0, got {tolerance!r}")
+    if not 0 <= float(tolerance) < float("inf"):
+        raise ValueError(f"tolerance must be a number of at least 0, got {tolerance}")
+    return float(tolerance)

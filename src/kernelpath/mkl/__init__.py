@@ -1,0 +1,1 @@
+"""Multiple kernel learning: weighted kernel, loss, regularizer and feasible set make a problem."""

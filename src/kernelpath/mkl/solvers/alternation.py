@@ -1,0 +1,65 @@
+"""Closed-form alternation for sums of kernels: weights from norms, norms from a machine."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernelpath.mkl.feasible_sets import NonNegative
+from kernelpath.mkl.problem import Evaluator, Problem
+from kernelpath.mkl.solvers.base import CONVERGED, LIMIT, STALLED, Progress, Solution, require
+from kernelpath.mkl.solvers.start import natural_start
+from kernelpath.utils.probes import not_nan
+
+LOOSEST, TIGHT = 1e-2, 1e-9
+REVIVED = 1e-6  # of the largest weight: what a kernel that pays gets at least
+
+
+def alternate(
+    problem: Problem,
+    start: NDArray[np.float64] | None = None,
+    *,
+    tol: float = 1e-3,
+    max_iter: int = 1000,
+    warm: bool = True,
+    duals: Sequence[NDArray[np.float64]] | None = None,
+) -> Solution:
+    r"""Minimise by the update of [kloft2011].
+
+    With the weights fixed, the machine has parts of squared norm
+    :math:`\|w_k\|^2 = d_k^2\, u^\top K_k u`; with these fixed, the best weights minimise
+    :math:`\sum_k \|w_k\|^2 / (2 d_k) + r(d)`, which the regulariser knows in closed form.
+    """
+    require(
+        problem,
+        "alternation",
+        a_sum_of_kernels=problem.kernel.is_sum,
+        a_closed_form_update=hasattr(problem.regularizer, "closed_form"),
+        non_negative_weights_only=isinstance(problem.feasible, NonNegative),
+    )
+    evaluate = Evaluator(problem, warm, duals)
+    progress = Progress(problem, evaluate, tol)
+    weights = natural_start(problem, start)
+    precision = LOOSEST
+    best = np.inf
+    for n_iter in range(1, max_iter + 1):
+        at = evaluate(weights, precision)
+        gradient = progress.look(at)
+        if progress.done:
+            return progress.result(n_iter, CONVERGED)
+        if progress.svm_gap > 0.25 * progress.gap:
+            if precision <= TIGHT:
+                return progress.result(n_iter, STALLED)
+            precision = max(precision / 10.0, TIGHT)
+        quad = 2.0 * (problem.regularizer.gradient(weights) - gradient)
+        fresh = problem.regularizer.closed_form(np.square(weights) * quad)  # type: ignore[attr-defined]
+        not_nan(problem.regularizer, "closed_form", fresh)
+        # A weight of nothing stays so, even if its kernel has come to pay.
+        least = REVIVED * fresh.max(initial=0.0)
+        fresh = np.where((gradient < 0.0) & (fresh < least), least, fresh)
+        if at.upper >= best and np.allclose(fresh, weights, rtol=1e-14, atol=0.0):
+            return progress.result(n_iter, STALLED)
+        best, weights = min(best, at.upper), fresh
+    return progress.result(max_iter, LIMIT)

@@ -1,0 +1,140 @@
+"""Compiled loops of sums: factors of one-feature kernels, and matrices kept as lower triangles."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from kernelpath.kernels.codes import DELTA, LAPLACE, POLYNOMIAL, RBF
+from kernelpath.utils.compiled import compiled
+
+BLOCK = 32  # rows and columns that are mirrored together
+
+
+@compiled()
+def _kernel(code, x, z, gamma, degree, coef0):
+    gap = x - z
+    if code == RBF:
+        return math.exp(-gamma * gap * gap)
+    if code == LAPLACE:
+        return math.exp(-gamma * abs(gap))
+    if code == DELTA:
+        return 1.0 if x == z else 0.0
+    if code != POLYNOMIAL:
+        return math.nan
+    return (coef0 + gamma * x * z) ** degree
+
+
+@compiled()
+def pivoted_factor(x, code, gamma, degree, coef0, tol, factor, pivots):
+    """Fill rows of ``factor`` until what is left of the trace is at most ``tol`` of it.
+
+    Every step takes the row that is explained worst.  Returns the number of rows filled and the
+    share of the trace that is left, larger than ``tol`` if there was no room for more.
+    """
+    n = x.shape[0]
+    rest = np.empty(n)
+    total = 0.0
+    for t in range(n):
+        rest[t] = _kernel(code, x[t], x[t], gamma, degree, coef0)
+        total += rest[t]
+    left = total
+    rank = 0
+    while left > tol * total:
+        if rank == factor.shape[0]:
+            break
+        j = np.argmax(rest)
+        root = math.sqrt(rest[j])
+        pivots[rank] = j
+        left = 0.0
+        for t in range(n):
+            value = _kernel(code, x[j], x[t], gamma, degree, coef0)
+            for s in range(rank):
+                value -= factor[s, j] * factor[s, t]
+            value /= root
+            factor[rank, t] = value
+            rest[t] = max(rest[t] - value * value, 0.0)
+            left += rest[t]
+        rest[j] = 0.0
+        rank += 1
+    return rank, (left / total if total > 0.0 else 0.0)
+
+
+@compiled()
+def map_rows(x, points, triangle, code, gamma, degree, coef0, out):
+    """Rows of the factor for new values: ``out[s, t]`` by forward substitution.
+
+    ``points`` are the values of the pivots, ``triangle[s, q]`` the factor ``q`` at pivot ``s``.
+    """
+    for t in range(x.shape[0]):
+        for s in range(points.shape[0]):
+            value = _kernel(code, points[s], x[t], gamma, degree, coef0)
+            for q in range(s):
+                value -= triangle[s, q] * out[q, t]
+            out[s, t] = value / triangle[s, s]
+
+
+@compiled()
+def packed_times(packed, parts, u, out):
+    """Add ``K_k u`` of some matrices to the rows of ``out``; each is a lower triangle by rows."""
+    n = len(u)
+    for row in range(len(parts)):
+        triangle = packed[parts[row]]
+        own = out[row]
+        place = 0
+        for i in range(n):
+            total = 0.0
+            for j in range(i):
+                value = triangle[place + j]
+                total += value * u[j]
+                own[j] += value * u[i]
+            own[i] += total + triangle[place + i] * u[i]
+            place += i + 1
+
+
+@compiled()
+def pack(matrix, triangle):
+    """Lower triangle of a matrix, row after row."""
+    place = 0
+    for i in range(len(matrix)):
+        triangle[place : place + i + 1] = matrix[i, : i + 1]
+        place += i + 1
+
+
+@compiled()
+def packed_sum(packed, parts, weights, out):
+    """Weighted sum of some lower triangles as a whole matrix, which is zero before."""
+    n = len(out)
+    place = 0
+    for i in range(n):
+        row = out[i]
+        for part in parts:
+            weight = weights[part]
+            triangle = packed[part, place : place + i + 1]
+            for j in range(i + 1):
+                row[j] += weight * triangle[j]
+        place += i + 1
+    for top in range(0, n, BLOCK):  # both triangles of a block stay in cache
+        for left in range(0, top + 1, BLOCK):
+            for i in range(top, min(top + BLOCK, n)):
+                for j in range(left, min(left + BLOCK, i)):
+                    out[j, i] = out[i, j]
+
+
+@compiled()
+def size_and_asymmetry(matrix):
+    """Largest absolute value, and largest difference from the transpose; NaN where one is."""
+    n = len(matrix)
+    size = 0.0
+    apart = 0.0
+    for top in range(0, n, BLOCK):
+        for left in range(0, top + 1, BLOCK):
+            for i in range(top, min(top + BLOCK, n)):
+                for j in range(left, min(left + BLOCK, i + 1)):
+                    here, there = matrix[i, j], matrix[j, i]
+                    if not (abs(here) < np.inf and abs(there) < np.inf):
+                        return np.nan, np.nan
+                    size = max(size, abs(here), abs(there))
+                    apart = max(apart, abs(here - there))
+    return size, apart

@@ -1,0 +1,1 @@
+"""FeaturePath, the central object: its points and events, and its file."""

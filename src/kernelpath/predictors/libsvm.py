@@ -1,0 +1,341 @@
+"""Support vector machines on a given kernel matrix, kept as plain arrays.
+
+scikit-learn's libsvm solves the problem; what it found is copied into :class:`SVMHead`, which turns
+kernel values between new rows and support rows into decisions.  Arrays only, so a model can be
+saved without pickle.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn import config_context
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.svm import SVC, SVR
+
+from kernelpath.tables.rows import DistinctRows
+from kernelpath.utils.units import in_units, size_exponent
+
+EPSILON = 0.1  # width of the tube of the SVR, in standard deviations of the target
+CALIBRATION_FOLDS = 3
+BELOW_BOUND = 1.0 - 1e-6
+TRUSTED: dict[str, Any] = {"assume_finite": True, "skip_parameter_validation": True}
+"""Kernel matrices and parameters are ours: checking them would cost as much as a small fit."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is to be learned, and how rows and classes count.
+
+    Attributes
+    ----------
+    kind : {"classification", "regression"}
+    classes : ndarray or None
+        Labels, sorted.
+    class_weight : dict, "balanced" or None
+    probability : bool
+        Whether decisions are to be calibrated to probabilities.
+    """
+
+    kind: str
+    classes: NDArray | None = None
+    class_weight: Any = None
+    probability: bool = False
+
+    def codes(self, y: NDArray) -> NDArray:
+        """Labels as positions in ``classes``; a continuous target as floats."""
+        if self.classes is None:
+            return np.asarray(y, dtype=np.float64)
+        return np.searchsorted(self.classes, y)
+
+    def code_weights(
+        self, codes: NDArray, sample_weight: NDArray | None = None
+    ) -> dict[int, float] | None:
+        """``class_weight`` of the classes that are there, by their positions.
+
+        ``"balanced"`` gives every class the same weight in all, those of its rows counted.
+
+        Examples
+        --------
+        >>> task = Task("classification", np.array(["a", "b"]), "balanced")
+        >>> task.code_weights(np.array([0, 0, 0, 1]), np.array([1.0, 1.0, 1.0, 3.0]))
+        {0: 1.0, 1: 1.0}
+        """
+        if self.class_weight is None or self.classes is None:
+            return None
+        totals = np.bincount(codes, sample_weight)
+        present = np.flatnonzero(np.bincount(codes)).tolist()
+        if isinstance(self.class_weight, str):
+            mean = totals[present].mean()
+            return {code: float(mean / totals[code]) for code in present}
+        labels = self.classes.tolist()
+        given = self.class_weight
+        return {code: given[labels[code]] for code in present if labels[code] in given}
+
+
+@dataclass(frozen=True)
+class SVMHead:
+    r"""Decisions :math:`\sum_j \alpha_j k(x, x_j) + b` from kernel values, one per pair of classes.
+
+    Attributes
+    ----------
+    support : ndarray of shape (n_support,)
+        Training rows with a dual coefficient.
+    dual_coef : ndarray of shape (n_pairs, n_support)
+        Signed dual coefficients; each row sums to zero.
+    intercept : ndarray of shape (n_pairs,)
+    classes : ndarray or None
+        Positions of the classes in the labels; None for regression.
+    target : ndarray of shape (2,)
+        Mean and scale of a continuous target.
+    calibration : ndarray of shape (n_outputs, 1 + n_decisions) or None
+        Logistic regression of the classes on the decisions, intercept first.
+    """
+
+    support: NDArray[np.intp]
+    dual_coef: NDArray[np.float64]
+    intercept: NDArray[np.float64]
+    classes: NDArray[np.intp] | None
+    target: NDArray[np.float64]
+    calibration: NDArray[np.float64] | None = None
+
+    def pairs(self, K: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Decision of every pair of classes, from kernel values with the support rows."""
+        return K @ self.dual_coef.T + self.intercept
+
+    def decision(self, K: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Signed distance for two classes, votes refined by confidence for more."""
+        pairs = self.pairs(K)
+        if self.classes is None or len(self.classes) <= 2:
+            return pairs[:, 0]
+        votes, confidence = _votes(pairs, len(self.classes))
+        return votes + confidence / (3.0 * (np.abs(confidence) + 1.0))
+
+    def predict(self, K: NDArray[np.float64]) -> NDArray:
+        """Position of the class, or the value of a continuous target."""
+        decision = self.decision(K)
+        if self.classes is None:
+            return self.target[0] + self.target[1] * decision
+        if len(self.classes) == 2:
+            return self.classes[(decision > 0).astype(np.intp)]
+        return self.classes[decision.argmax(axis=1)]
+
+    def proba(self, K: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Calibrated probability of every class."""
+        assert self.calibration is not None
+        return _probabilities(self.decision(K), self.calibration)
+
+
+def fit_svm(
+    K: NDArray[np.float64],
+    y: NDArray,
+    task: Task,
+    *,
+    C: float,
+    sample_weight: NDArray | None = None,
+    max_iter: int = -1,
+) -> SVMHead:
+    """Fit on a kernel matrix; ``y`` as ``task.codes`` gives it."""
+    if sample_weight is not None and not np.all(sample_weight > 0):
+        # libsvm drops rows of weight 0 and then miscounts those of a given kernel.
+        kept = np.flatnonzero(sample_weight > 0)
+        head = fit_svm(
+            K[np.ix_(kept, kept)], y[kept], task, C=C, sample_weight=sample_weight[kept],
+            max_iter=max_iter,
+        )  # fmt: skip
+        return replace(head, support=kept[head.support])
+    with warnings.catch_warnings(), config_context(**TRUSTED):
+        warnings.simplefilter("ignore", ConvergenceWarning)  # only if max_iter was asked for
+        if task.kind == "regression":
+            return _fit_regression(K, y, C, sample_weight, max_iter)
+        head = _fit_classes(K, y, task, C, sample_weight, max_iter)
+        if not task.probability:
+            return head
+        return _calibrated(head, K, y, task, C, sample_weight, max_iter)
+
+
+def fit_svms(
+    K: NDArray[np.float64],
+    y: NDArray,
+    task: Task,
+    values_of_C: Sequence[float],
+    *,
+    sample_weight: NDArray | None = None,
+    max_iter: int = -1,
+    rows: DistinctRows | None = None,
+) -> dict[float, SVMHead]:
+    """Fit for several values of ``C``, on ``rows`` that are the same as one if those are given.
+
+    Where no dual coefficient reaches the bound, the solution is that of every larger ``C`` too
+    and is not computed again: the hard margin, the rule rather than the exception with many
+    features.
+    """
+    if rows is not None:
+        first = rows.first
+        heads = fit_svms(
+            np.ascontiguousarray(K[np.ix_(first, first)]), y[first], task, values_of_C,
+            sample_weight=rows.weight, max_iter=max_iter,
+        )  # fmt: skip
+        return {C: replace(head, support=first[head.support]) for C, head in heads.items()}
+    heads = {}
+    final: SVMHead | None = None
+    for C in sorted(set(values_of_C)):
+        if final is None:
+            head = fit_svm(K, y, task, C=C, sample_weight=sample_weight, max_iter=max_iter)
+            weighted = task.class_weight is not None or sample_weight is not None
+            if not weighted and np.abs(head.dual_coef).max(initial=0.0) < BELOW_BOUND * C:
+                final = head
+        heads[C] = final if final is not None else head
+    return heads
+
+
+def standardised(
+    y: NDArray[np.float64], sample_weight: NDArray | None
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """A continuous target of mean 0 and variance 1, and its mean and scale.
+
+    Examples
+    --------
+    >>> z, target = standardised(np.array([1e200, 3e200]), None)
+    >>> z.tolist(), target.tolist()
+    ([-1.0, 1.0], [2e+200, 1e+200])
+    """
+    unit = size_exponent(np.abs(y).max())
+    y = in_units(y, unit)
+    mean = np.average(y, weights=sample_weight)
+    scale = np.sqrt(np.average(np.square(y - mean), weights=sample_weight)) or 1.0
+    return (y - mean) / scale, in_units(np.array([mean, scale]), -unit)
+
+
+def _fit_regression(
+    K: NDArray, y: NDArray, C: float, sample_weight: NDArray | None, max_iter: int
+) -> SVMHead:
+    z, target = standardised(y, sample_weight)
+    svr = SVR(kernel="precomputed", C=C, epsilon=EPSILON, max_iter=max_iter, cache_size=500)
+    svr.fit(K, z, sample_weight=sample_weight)
+    return SVMHead(svr.support_.astype(np.intp), svr.dual_coef_, svr.intercept_, None, target)
+
+
+class _CodedSVC(SVC):
+    """SVC for labels that are small integers: scikit-learn's search for classes costs a fit."""
+
+    def _validate_targets(self, y: NDArray) -> NDArray[np.float64]:
+        if self.class_weight is not None:
+            return super()._validate_targets(y)
+        self.classes_ = np.flatnonzero(np.bincount(y))
+        self.class_weight_ = np.ones(len(self.classes_))
+        return np.searchsorted(self.classes_, y).astype(np.float64)
+
+
+def _fit_classes(
+    K: NDArray, y: NDArray, task: Task, C: float, sample_weight: NDArray | None, max_iter: int
+) -> SVMHead:
+    weights = task.code_weights(y, sample_weight)
+    svc = _CodedSVC(
+        kernel="precomputed", C=C, class_weight=weights, max_iter=max_iter, cache_size=500
+    ).fit(K, y, sample_weight=sample_weight)
+    classes = svc.classes_.astype(np.intp)
+    if len(classes) == 2:
+        coef, intercept = svc.dual_coef_, svc.intercept_
+    else:
+        coef, intercept = _pairwise(svc.dual_coef_, svc.n_support_), svc.intercept_
+    support = svc.support_.astype(np.intp)
+    return SVMHead(support, np.asarray(coef), np.asarray(intercept), classes, np.array([0.0, 1.0]))
+
+
+def _pairwise(dual_coef: NDArray[np.float64], n_support: NDArray) -> NDArray[np.float64]:
+    """One row of coefficients per pair of classes, from libsvm's packed layout.
+
+    Rows of class i meet class j in row ``j - 1`` of the packed array if i < j, in row ``j`` else.
+    """
+    ends = np.concatenate([[0], np.cumsum(n_support)])
+    n_classes = len(n_support)
+    rows = []
+    for i in range(n_classes):
+        for j in range(i + 1, n_classes):
+            row = np.zeros(dual_coef.shape[1])
+            row[ends[i] : ends[i + 1]] = dual_coef[j - 1, ends[i] : ends[i + 1]]
+            row[ends[j] : ends[j + 1]] = dual_coef[i, ends[j] : ends[j + 1]]
+            rows.append(row)
+    return np.array(rows)
+
+
+def _votes(
+    pairs: NDArray[np.float64], n_classes: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Votes and summed confidence of every class; a positive pair speaks for its first class."""
+    votes = np.zeros((len(pairs), n_classes))
+    confidence = np.zeros_like(votes)
+    pair = 0
+    for i in range(n_classes):
+        for j in range(i + 1, n_classes):
+            value = pairs[:, pair]
+            first = value >= 0
+            votes[:, i] += first
+            votes[:, j] += ~first
+            confidence[:, i] += value
+            confidence[:, j] -= value
+            pair += 1
+    return votes, confidence
+
+
+# -- calibration ----------------------------------------------------------------------------------
+
+
+def _calibrated(
+    head: SVMHead,
+    K: NDArray,
+    y: NDArray,
+    task: Task,
+    C: float,
+    sample_weight: NDArray | None,
+    max_iter: int,
+) -> SVMHead:
+    """Logistic regression of the classes on decisions of rows held out in turn."""
+    from sklearn.model_selection import StratifiedKFold
+
+    assert head.classes is not None
+    smallest = int(np.bincount(np.searchsorted(head.classes, y)).min())
+    folds = min(CALIBRATION_FOLDS, smallest)
+    if folds < 2:
+        own = head.decision(K[:, head.support])
+        return replace(head, calibration=calibrate(own, y, sample_weight))
+    decisions: list[NDArray] = []
+    rows: list[NDArray] = []
+    for train, test in StratifiedKFold(folds, shuffle=True, random_state=0).split(y, y):
+        weights = None if sample_weight is None else sample_weight[train]
+        part = _fit_classes(K[np.ix_(train, train)], y[train], task, C, weights, max_iter)
+        decisions.append(part.decision(K[np.ix_(test, train[part.support])]))
+        rows.append(test)
+    order = np.concatenate(rows)
+    weights = None if sample_weight is None else sample_weight[order]
+    return replace(head, calibration=calibrate(np.concatenate(decisions), y[order], weights))
+
+
+def calibrate(
+    decisions: NDArray[np.float64], y: NDArray, sample_weight: NDArray | None = None
+) -> NDArray[np.float64]:
+    """Coefficients of a logistic regression, intercept first (Platt scaling for two classes)."""
+    from sklearn.linear_model import LogisticRegression
+
+    flat = decisions[:, None] if decisions.ndim == 1 else decisions
+    model = LogisticRegression(max_iter=1000).fit(flat, y, sample_weight=sample_weight)
+    return np.column_stack([model.intercept_, model.coef_])
+
+
+def _probabilities(
+    decisions: NDArray[np.float64], calibration: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    from scipy.special import expit, softmax
+
+    flat = decisions[:, None] if decisions.ndim == 1 else decisions
+    logits = flat @ calibration[:, 1:].T + calibration[:, 0]
+    if logits.shape[1] == 1:
+        second = expit(logits[:, 0])
+        return np.column_stack([1.0 - second, second])
+    return softmax(logits, axis=1)

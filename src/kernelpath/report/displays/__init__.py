@@ -1,0 +1,1 @@
+"""Pictures of a path and its scores, one class each, with matplotlib."""

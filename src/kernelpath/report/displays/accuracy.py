@@ -1,0 +1,387 @@
+"""Picture of the score against the number of features.  Stored data first, drawn by ``plot``.
+
+matplotlib is an optional dependency and imported inside the functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernelpath.errors import not_one_of
+from kernelpath.evaluation.scores import PathScores, score_text
+from kernelpath.report.displays._canvas import (
+    GREY,
+    INK,
+    PALETTE,
+    Picture,
+    any_glyph,
+    chosen_size,
+    dressed,
+    floats,
+    label,
+    labels,
+    plain_text,
+    screenless,
+    signed,
+    write_sentence,
+)
+from kernelpath.report.displays._layout import (
+    apart,
+    free_place,
+    measure,
+    pixels,
+    scale_x,
+    write_on_line,
+)
+
+SCALES = ("log", "linear", "fraction")
+BACKGROUND = {"fc": "white", "ec": "none", "alpha": 0.85, "pad": 0.8}  # hides the grid
+NO_FOLD = "No fold is finished, so there are no scores yet."
+NO_SCORES = "The path was not cross-validated: there are no scores."
+DASHES = ("-", "--", ":", "-.")  # once all colours are used
+
+
+@dataclass(frozen=True)
+class ScoreCurve:
+    """Mean score and its standard error against the number of features.
+
+    Attributes
+    ----------
+    name : str
+    n_features, mean, se : ndarray of shape (n_sizes,)
+        The scores are NaN where unknown.
+    """
+
+    name: str
+    n_features: NDArray[np.int64]
+    mean: NDArray[np.float64]
+    se: NDArray[np.float64]
+
+    @property
+    def known(self) -> bool:
+        """Whether there is anything to draw."""
+        return not np.isnan(self.mean).all()
+
+    @property
+    def shown(self) -> ScoreCurve:
+        """The curve at the sizes with a score."""
+        at = ~np.isnan(self.mean)
+        return ScoreCurve(self.name, self.n_features[at], self.mean[at], self.se[at])
+
+
+@dataclass(frozen=True)
+class AccuracyDisplay(Picture):
+    """Score against the number of features: one path, other methods, and no features at all.
+
+    Attributes
+    ----------
+    main : ScoreCurve
+        The path itself, drawn bold with a band of one standard error.
+    baselines : tuple of ScoreCurve
+        Other methods, drawn thin.
+    chosen : int or None
+        Number of features of the operating point.
+    chance : float
+        Mean score without any feature; NaN when unknown.
+    scoring : str
+    n_columns : int
+        Number of columns of the table.
+    x : {"log", "linear", "fraction"}
+
+    Examples
+    --------
+    >>> scores = PathScores([1, 2, 5], [[0.6, 0.8, 0.9], [0.7, 0.9, 0.9]], scoring="accuracy")
+    >>> display = AccuracyDisplay.from_scores(scores, chosen=2, n_columns=10)
+    >>> display.main.n_features, display.chosen
+    (array([1, 2, 5]), 2)
+    """
+
+    main: ScoreCurve
+    baselines: tuple[ScoreCurve, ...]
+    chosen: int | None
+    chance: float
+    scoring: str
+    n_columns: int
+    x: str = "log"
+
+    @classmethod
+    def from_scores(
+        cls,
+        scores: PathScores,
+        *,
+        n_columns: int | None = None,
+        chosen: int | None = None,
+        baselines: Mapping[str, PathScores] | None = None,
+        label: str = "this path",
+        x: str = "log",
+    ) -> AccuracyDisplay:
+        """Take the curves from scores.
+
+        Parameters
+        ----------
+        scores : PathScores
+        n_columns : int, optional
+            Number of columns of the table; default from the supports.
+        chosen : int, optional
+            Number of features to mark; one of ``scores.n_features``.
+        baselines : dict of str to PathScores, optional
+            Other methods, with the same measure.
+        label : str
+            Name of the main curve, written only when there are baselines.
+        x : {"log", "linear", "fraction"}
+            Number of features, or with "fraction" the share of all columns in percent.
+        """
+        others = dict(baselines or {})
+        if x not in SCALES:
+            raise not_one_of("x", x, SCALES)
+        for name, other in others.items():
+            if other.scoring != scores.scoring:
+                raise ValueError(
+                    f"baseline {name!r} is scored by {other.scoring!r}, not {scores.scoring!r}"
+                )
+        n_columns = scores.n_columns if n_columns is None else n_columns
+        if n_columns is None:
+            raise ValueError("n_columns is needed, because the scores hold no supports")
+        largest = max(int(s.n_features[-1]) for s in (scores, *others.values()))
+        if n_columns < largest:
+            raise ValueError(f"n_columns is {n_columns}, but {largest} features were scored")
+        named = [(label, scores), *others.items()]
+        curves = [ScoreCurve(str(name), s.n_features, s.mean, s.se) for name, s in named]
+        return cls(
+            main=curves[0],
+            baselines=tuple(curves[1:]),
+            chosen=None if chosen is None else int(scores.n_features[scores.position(chosen)]),
+            chance=scores.chance_mean,
+            scoring=scores.scoring,
+            n_columns=int(n_columns),
+            x=x,
+        )
+
+    @classmethod
+    def from_summary(cls, summary: Mapping[str, Any], *, x: str = "log") -> AccuracyDisplay:
+        """Take the curves from a summary; without a cross-validation there is nothing to draw.
+
+        Parameters
+        ----------
+        summary : dict
+            As ``PathCV.summary()`` returns it.
+        x : {"log", "linear", "fraction"}
+        """
+        if x not in SCALES:
+            raise not_one_of("x", x, SCALES)
+        sizes, cv = summary["sizes"], summary["cv"]
+        main = {"score": [one["score"] for one in sizes], "se": [one["se"] for one in sizes]}
+        main |= {"name": summary["method"], "n_features": [one["n_features"] for one in sizes]}
+        curves = [
+            ScoreCurve(
+                name=str(one["name"]),
+                n_features=np.array(one["n_features"], dtype=np.int64),
+                mean=floats(one["score"]),
+                se=floats(one["se"]),
+            )
+            for one in (main, *summary["baselines"])
+        ]
+        return cls(
+            main=curves[0],
+            baselines=tuple(curves[1:]),
+            chosen=chosen_size(summary),
+            chance=float("nan") if cv is None or cv["chance"] is None else cv["chance"],
+            scoring="" if cv is None else cv["scoring"],
+            n_columns=int(summary["n_features"]),
+            x=x,
+        )
+
+    @property
+    def known(self) -> bool:
+        """Whether there is a score."""
+        return any(curve.known for curve in (self.main, *self.baselines))
+
+    def draw_on(self, figure: Any) -> Any:
+        """Draw on an empty figure, with margins that hold all labels, and return the axes."""
+        return self._draw(figure.subplots(), fit=True)
+
+    def _draw(self, ax: Any, *, fit: bool) -> Any:
+        """Draw; with ``fit`` the figure is ours and its margins are set to hold the labels."""
+        if not self.known:
+            return write_sentence(ax, NO_FOLD if self.scoring else NO_SCORES)
+        complete = replace(
+            self, main=self.main.shown, baselines=tuple(curve.shown for curve in self.baselines)
+        )
+        return complete._draw_known(dressed(ax), fit=fit)
+
+    def _draw_known(self, ax: Any, *, fit: bool) -> Any:
+        """Draw curves whose scores are all known, though they may be of no size."""
+        curves = [curve for curve in (self.main, *self.baselines) if curve.known]
+        self._dress(ax, curves)
+        for i, curve in enumerate(self.baselines):
+            if not curve.known:
+                continue
+            # The dot tells where a curve ends, and shows a curve of one size.
+            end = {"marker": "o", "markevery": [-1], "ms": 4}
+            ax.plot(self._x(curve.n_features), curve.mean, lw=1.3, zorder=3, **end, **_style(i))
+        if self.main.known:
+            self._draw_main(ax)
+        if not np.isnan(self.chance):
+            ax.axhline(self.chance, color=GREY, lw=1.1, ls=(0, (5, 3)), zorder=2)
+        if self.baselines and fit:
+            self._label_curves(ax)
+        elif self.baselines:  # beside given axes there may be others
+            ax.legend(handles=_handles(self.main, self.baselines), frameon=False, fontsize=8)
+        if fit:
+            with any_glyph():
+                ax.figure.tight_layout()
+        # Last, because a free place for a text is measured on the finished picture.
+        taken = self._obstacles(ax, curves)
+        if not np.isnan(self.chance):
+            taken = np.vstack([taken, write_on_line(ax, "no features", self.chance, taken)])
+        if self.chosen in self.main.n_features:
+            self._mark_chosen(ax, taken)
+        return ax
+
+    def _x(self, n_features: Any) -> Any:
+        return np.asarray(n_features) / (self.n_columns if self.x == "fraction" else 1)
+
+    def _dress(self, ax: Any, curves: list[ScoreCurve]) -> None:
+        """Limits, ticks and words around the curves."""
+        what = "share of features" if self.x == "fraction" else "number of features"
+        name = self.scoring if len(self.scoring) <= 40 else label(self.scoring)
+        total = f"{self.n_columns:,}"
+        # A name with an underscore is a name in code and stays as it is.
+        heading = name if "_" in name else name[:1].upper() + name[1:]
+        title = ax.set_title(f"{heading} against {what}", loc="left")
+        for text in (title, ax.set_ylabel(name)):
+            plain_text(text)
+        ax.set_xlabel(
+            f"share of all {total} features" if self.x == "fraction" else f"{what} (of {total})"
+        )
+        sizes = np.concatenate([curve.n_features for curve in curves])
+        scale_x(ax, self.x, sizes, self.n_columns)
+        spread = np.nan_to_num(self.main.se)
+        seen = [curve.mean for curve in curves] + [np.array([self.chance])]
+        heights = np.concatenate([*seen, self.main.mean - spread, self.main.mean + spread])
+        low, high = float(np.nanmin(heights)), float(np.nanmax(heights))
+        if high - low <= 1e-9 * max(abs(low), abs(high), 0.1):  # flat, up to rounding
+            low, high = low - 0.05 * max(abs(low), 0.1), high + 0.05 * max(abs(high), 0.1)
+        room = 0.07 * (high - low)
+        # At the top a strip of 26 points: whatever the curves do, there the chosen size fits.
+        strip = min(26 / 72 * ax.figure.dpi / ax.bbox.height, 0.4)
+        ax.set_ylim(low - room, high + (high - low + room) * strip / (1 - strip))
+
+    def _draw_main(self, ax: Any) -> None:
+        x, curve = self._x(self.main.n_features), self.main
+        if len(x) == 1:  # neither a line nor a band through one point can be seen
+            error = None if np.isnan(curve.se[0]) else curve.se
+            ax.errorbar(x, curve.mean, error, color=PALETTE[0], marker="o", capsize=4, zorder=5)
+            return
+        if not np.isnan(curve.se).all():
+            band = {"color": PALETTE[0], "alpha": 0.15, "lw": 0, "zorder": 2}
+            ax.fill_between(x, curve.mean - curve.se, curve.mean + curve.se, **band)
+        ax.plot(x, curve.mean, color=PALETTE[0], lw=2.4, zorder=4)
+
+    def _label_curves(self, ax: Any) -> None:
+        """Write the names right of the axes, in the colours of the curves, moved apart."""
+        ends = [(curve, _style(i)["color"]) for i, curve in enumerate(self.baselines)]
+        ends = [end for end in [*ends, (self.main, PALETTE[0])] if end[0].known]
+        ends.sort(key=lambda end: float(end[0].mean[-1]))
+        low, high = ax.get_ylim()
+        step = min(0.062, 1 / len(ends))
+        heights = [(float(curve.mean[-1]) - low) / (high - low) for curve, _ in ends]
+        names = labels([curve.name for curve, _ in ends])
+        for place, name, (curve, color) in zip(apart(heights, 0.0, 1.0, step), names, ends):
+            # Dotted, so that it is not taken for more of the curve.
+            line = {"arrowstyle": "-", "color": color, "lw": 0.8, "ls": ":", "shrinkB": 3}
+            text = ax.annotate(
+                name, (self._x(curve.n_features[-1]), curve.mean[-1]),
+                xytext=(1.03, place), textcoords="axes fraction", color=color, va="center",
+                fontsize=9 if step > 0.05 else 7, annotation_clip=False,
+                fontweight="bold" if curve is self.main else "normal",
+                arrowprops=line | {"relpos": (0.0, 0.5), "shrinkA": 1},
+            )  # fmt: skip
+            plain_text(text)  # a dollar sign in a name is a dollar sign
+
+    def _obstacles(self, ax: Any, drawn: list[ScoreCurve]) -> NDArray[np.float64]:
+        """Pixels and their importance, (n, 3): what a text should not cover."""
+        parts = []
+        for curve in drawn:
+            ours = curve is self.main
+            spread = np.nan_to_num(curve.se)
+            lines = [(curve.mean, 10.0 if ours else 4.0)]
+            if ours:
+                lines += [(curve.mean + s * spread, 2.0) for s in (-1, 1)]
+            parts += [pixels(ax, self._x(curve.n_features), *line) for line in lines]
+        if not np.isnan(self.chance):
+            parts.append(pixels(ax, ax.get_xlim(), np.full(2, self.chance), 4.0))
+        return np.vstack(parts)
+
+    def _mark_chosen(self, ax: Any, taken: NDArray[np.float64]) -> None:
+        """Dot at the chosen size, with its numbers where they cover little."""
+        i = int(np.flatnonzero(self.main.n_features == self.chosen)[0])
+        place = (float(self._x(self.chosen)), float(self.main.mean[i]))
+        dot = {"marker": "o", "ms": 9, "mec": "white", "mew": 1.6, "color": PALETTE[0]}
+        ax.plot(*place, ls="none", zorder=6, **dot)
+        score = score_text(place[1], float(self.main.se[i]), "±").replace("-", "\N{MINUS SIGN}")
+        words = f"{self.chosen:,} {'feature' if self.chosen == 1 else 'features'}, {score}"
+        style = {"fontsize": 9.5, "color": INK, "bbox": BACKGROUND, "zorder": 5}
+        size = measure(ax, words, style)
+        pixel = ax.transData.transform(place)
+        edge = (size + size[1]) / 2  # of the box that holds the centres
+        low, high = ax.bbox.p0 + edge, ax.bbox.p1 - edge
+        across, up = np.linspace(low, high, 41).T
+        across = np.append(across, np.clip(pixel[0], *np.sort([low[0], high[0]])))
+        centre = free_place(across, up, size, np.vstack([taken, [*pixel, 200.0]]), pixel)
+        x, y = ax.transAxes.inverted().transform(centre)
+        # Held at the end next to the margin: in smaller axes the text grows inwards.
+        side, half = ("left", -0.5) if x < 0.5 else ("right", 0.5)
+        hold = float(np.clip((pixel[0] - centre[0]) / size[0] + 0.5, 0, 1))
+        line = {"arrowstyle": "-", "color": INK, "lw": 0.7, "shrinkA": 0, "shrinkB": 6}
+        line["relpos"] = (hold, 0.5 if hold in (0, 1) else float(pixel[1] > centre[1]))
+        away = np.hypot(*np.maximum(np.abs(centre - pixel) - size / 2, 0))
+        ax.annotate(
+            words, place, xytext=(x + half * size[0] / ax.bbox.width, y), ha=side, va="center",
+            textcoords="axes fraction", arrowprops=line if away > 1.5 * size[1] else None, **style,
+        )  # fmt: skip
+
+
+def plot_scores(scores: PathScores, ax: Any = None, **options: Any) -> Any:
+    """Draw scores against the number of features and return the axes.
+
+    Parameters
+    ----------
+    scores : PathScores
+    ax : matplotlib Axes, optional
+    **options
+        As for :meth:`AccuracyDisplay.from_scores`.
+    """
+    return AccuracyDisplay.from_scores(scores, **options).plot(ax)
+
+
+def save_scores(display: AccuracyDisplay, file: Any, format: str = "png") -> None:
+    """Write the picture to a file or file object, without a screen."""
+    figure = screenless((8, 4.6))
+    display.draw_on(figure)
+    with any_glyph():
+        figure.savefig(file, format=format, metadata=signed(format))
+
+
+def _handles(main: ScoreCurve, baselines: Any) -> list[Any]:
+    """Entries of a legend; a name is text, whatever is in it."""
+    from matplotlib.lines import Line2D
+
+    colors = [(main, PALETTE[0], 2.4)]
+    colors += [(curve, _style(i)["color"], 1.3) for i, curve in enumerate(baselines)]
+    return [
+        Line2D([], [], color=color, lw=width, label=label(curve.name).replace("$", r"\$"))
+        for curve, color, width in colors
+        if curve.known
+    ]
+
+
+def _style(i: int) -> dict[str, Any]:
+    """Colour and dashes of a baseline; the first colour belongs to the path."""
+    colors = PALETTE[1:]
+    return {"color": colors[i % len(colors)], "ls": DASHES[i // len(colors) % len(DASHES)]}

@@ -1,0 +1,1 @@
+"""What users bring: tables, targets, weights, new rows, and the files they are in."""

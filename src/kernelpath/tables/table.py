@@ -1,0 +1,429 @@
+"""Tables as users have them, turned into columns of numbers with names.
+
+NumPy arrays, memory maps and SciPy sparse matrices pass through without a copy; pandas and polars
+frames lose their names to ``ColumnTable.names`` and their text columns become category codes.
+Cells under a mask, dates and what is missing are never numbers: `plain_array` sees to that for
+whatever users bring as arrays.
+"""
+
+from __future__ import annotations
+
+import datetime
+import numbers
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from kernelpath.errors import DataError
+from kernelpath.utils.units import FAR, exponents_of, in_units, sizes_of
+
+DATES = ("m", "M")  # kinds of NumPy's types for durations and dates
+NO_NUMBERS = (
+    datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64, complex,
+    np.complexfloating,
+)  # fmt: skip
+UNITS = {"kb": 2**10, "mb": 2**20, "gb": 2**30, "tb": 2**40}
+
+
+@dataclass(frozen=True)
+class ColumnTable:
+    """Numeric columns, their names if they have any, and which ones are categories.
+
+    Attributes
+    ----------
+    values : ndarray or sparse matrix
+    names : ndarray or None
+    categorical : ndarray of bool
+    exponents : ndarray of int or None
+        The values are in units of ``2**exponents``; None for those of the user.
+    """
+
+    values: Any
+    names: NDArray | None
+    categorical: NDArray[np.bool_]
+    exponents: NDArray[np.int64] | None = None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        return self.values.shape
+
+    def within_reach(self) -> ColumnTable:
+        """The same table with huge and tiny columns in other units; mostly itself.
+
+        Examples
+        --------
+        >>> table = as_column_table([[1.0, 2e-300], [3.0, 1e-300]]).within_reach()
+        >>> table.exponents.tolist(), table.in_own_units().values[0].tolist()
+        ([0, -695], [1.0, 2e-300])
+        """
+        exponents = exponents_of(self.values)
+        if not exponents.any():
+            return self
+        values = in_units(self.values, exponents)
+        known = 0 if self.exponents is None else self.exponents
+        return replace(self, values=values, exponents=exponents + known)
+
+    def in_own_units(self) -> ColumnTable:
+        """The values as the user gave them."""
+        if self.exponents is None:
+            return self
+        return replace(self, values=in_units(self.values, -self.exponents), exponents=None)
+
+    def take(self, columns: NDArray[np.intp], values: Any) -> ColumnTable:
+        """The table of some columns, whose values are at hand."""
+        return ColumnTable(
+            values,
+            None if self.names is None else self.names[columns],
+            self.categorical[columns],
+            None if self.exponents is None else self.exponents[columns],
+        )
+
+    def in_units_of(self, exponents: NDArray[np.int64] | None) -> ColumnTable:
+        """New rows in the units of the rows of fit; values too far from those are refused."""
+        table = self
+        if exponents is not None:
+            with np.errstate(over="ignore"):
+                table = replace(self, values=in_units(self.values, exponents), exponents=exponents)
+        far = sizes_of(table.values) > 2.0**FAR
+        columns = np.flatnonzero(far & np.isfinite(sizes_of(self.values)))  # inf is another matter
+        if len(columns):
+            raise DataError(
+                f"{self.sentence(columns, 'has', 'have')} values too far from those of fit, by a "
+                "factor of more than 1e90; correct them, or leave those rows out."
+            )
+        return table
+
+    def label(self, columns: NDArray[np.intp], limit: int = 5) -> str:
+        """Name some columns in a message."""
+        if self.names is None:
+            shown = [str(int(c)) for c in columns[:limit]]
+        else:
+            shown = [repr(str(self.names[c])) for c in columns[:limit]]
+        more = f" and {len(columns) - limit} more" if len(columns) > limit else ""
+        return ("column " if len(columns) == 1 else "columns ") + ", ".join(shown) + more
+
+    def sentence(self, columns: NDArray[np.intp], one: str, many: str) -> str:
+        """Begin a sentence about some columns with the right form of its verb."""
+        label = self.label(columns)
+        return f"C{label[1:]} {one if len(columns) == 1 else many}"
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows of the table: as the user gave them, and as numbers."""
+
+    X: Any
+    table: ColumnTable
+
+    def take(self, rows: NDArray[np.intp]) -> Rows:
+        """Return some of the rows."""
+        from sklearn.utils import _safe_indexing
+
+        values = self.table.values
+        part = values.tocsr()[rows] if sp.issparse(values) else values[rows]
+        table = replace(self.table, values=part)
+        # Own tables share the memory of their numbers with X where both are the same array.
+        X = part if self.X is values else _safe_indexing(self.X, rows)
+        return Rows(X, table)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return self.table.shape[0]
+
+
+def take_columns(values: Any, columns: NDArray[np.intp]) -> Any:
+    """Some columns of an array or sparse matrix."""
+    if sp.issparse(values):
+        return values.tocsc()[:, columns]
+    return values if len(columns) == values.shape[1] else values[:, columns]
+
+
+def check_finite(table: ColumnTable) -> None:
+    """Refuse NaN and infinity, with the names of the columns."""
+    values = table.values
+    if sp.issparse(values):
+        if np.isfinite(values.data).all():
+            return
+        bad = np.unique(_sparse_columns(values))
+    else:
+        if values.dtype.kind not in "fc" or np.isfinite(values.sum()):
+            return
+        bad = np.flatnonzero(~np.isfinite(values).all(axis=0))
+    if len(bad):
+        raise DataError(
+            f"Input X contains NaN or inf in {table.label(bad)}. Fill or drop them, "
+            "for example with sklearn.impute.SimpleImputer."
+        )
+
+
+def _sparse_columns(values: Any) -> NDArray[np.intp]:
+    entries = values.tocoo()
+    return np.asarray(entries.col)[~np.isfinite(entries.data)]
+
+
+def report_constant(
+    table: ColumnTable, constant: NDArray[np.bool_], stacklevel: int = 3, what: str = "column"
+) -> None:
+    """Warn once about columns, or ``what`` else there is, that carry no information."""
+    columns = np.flatnonzero(constant)
+    if len(columns) == 0:
+        return
+    if len(columns) == table.shape[1]:
+        raise DataError(f"Every {what} is constant; there is nothing to select.")
+    words = table.sentence(columns, "is", "are").replace("Column", what.capitalize(), 1)
+    warnings.warn(
+        f"{words} constant and will never be selected.",
+        UserWarning,
+        stacklevel=stacklevel,
+    )
+
+
+def is_frame(X: Any) -> bool:
+    """Tell a dataframe (pandas, polars, Arrow) from an array."""
+    return hasattr(X, "to_pandas") or (hasattr(X, "iloc") and hasattr(X, "dtypes"))
+
+
+def as_pandas(X: Any) -> Any:
+    """Return a pandas frame; polars and Arrow tables convert themselves."""
+    return X.to_pandas() if hasattr(X, "to_pandas") else X
+
+
+def as_column_table(X: Any) -> ColumnTable:
+    """Turn any supported table into numeric columns.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> table = as_column_table(pd.DataFrame({"age": [31, 45], "town": ["Bonn", "Ulm"]}))
+    >>> table.categorical.tolist(), table.values[:, 1].tolist()
+    ([False, True], [0.0, 1.0])
+    """
+    if hasattr(X, "collect") and not hasattr(X, "shape"):
+        raise DataError("X is a lazy table; call .collect() first.")
+    X = plain_table(X)
+    if getattr(X, "ndim", 2) != 2:
+        raise DataError(f"X must be two-dimensional (2D), got {X.ndim} dimensions.")
+    if is_frame(X):
+        return _from_frame(as_pandas(X))
+    from sklearn.utils import check_array
+
+    with naming_text():
+        values = check_array(
+            X, accept_sparse=("csr", "csc"), dtype="numeric", ensure_all_finite=False
+        )
+        if not sp.issparse(values) and values.dtype.kind not in "fiub":
+            values = values.astype(np.float64)
+    return ColumnTable(values, None, np.zeros(values.shape[1], dtype=bool))
+
+
+def plain_array(values: Any, name: str = "X") -> Any:
+    """Return what was given, if its cells are what they seem; masked cells and dates are refused.
+
+    Frames and sparse matrices pass, and masked arrays in which nothing is masked.  ``name`` is
+    what the user calls it.
+
+    Examples
+    --------
+    >>> plain_array(np.ma.masked_array([1.0, 2.0], mask=[False, True]), "y")
+    Traceback (most recent call last):
+    kernelpath.errors.DataError: y is a masked array with missing values; fill them, as with
+    y.filled().
+    """
+    values = unmasked(values, name)
+    dtype = getattr(values, "dtype", None)
+    if getattr(dtype, "kind", "") in DATES:
+        raise DataError(f"{name} holds values of the type {dtype}; convert to numbers or drop.")
+    if sp.issparse(values) and values.format in ("csr", "csc") and not values.has_canonical_format:
+        values = values.copy()  # SciPy sums entries up in place, even to find a maximum
+        values.sum_duplicates()
+    return values
+
+
+def unmasked(values: Any, name: str) -> Any:
+    """Return what was given without its mask, if nothing is masked."""
+    parts = values if isinstance(values, list | tuple) else [values]
+    if any(isinstance(part, np.ma.MaskedArray) and np.ma.is_masked(part) for part in parts):
+        raise DataError(
+            f"{name} is a masked array with missing values; fill them, as with {name}.filled()."
+        )
+    return np.ma.getdata(values) if isinstance(values, np.ma.MaskedArray) else values
+
+
+def plain_table(X: Any) -> Any:
+    """Like `plain_array` for rows of numbers, also those in lists or held as objects.
+
+    Missing cells among objects become NaN.
+    """
+    X = plain_array(X)
+    if isinstance(X, list | tuple):
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UserWarning)  # a masked cell becomes NaN
+                X = plain_array(np.asarray(X))
+        except ValueError as error:
+            if isinstance(error, DataError):
+                raise
+            return X  # rows of several lengths; scikit-learn says so
+    if not isinstance(X, np.ndarray) or X.dtype.kind != "O":
+        return X
+    cells = X.ravel().tolist()
+    wrong = [cell for cell in cells if isinstance(cell, NO_NUMBERS) and not is_missing(cell)]
+    if wrong:
+        kind = type(wrong[0]).__name__
+        raise DataError(f"X holds values of the type {kind}; convert to numbers or drop.")
+    missing = np.array([is_missing(cell) for cell in cells], dtype=bool).reshape(X.shape)
+    return np.where(missing, np.nan, X) if missing.any() else X
+
+
+@contextmanager
+def naming_text() -> Iterator[None]:
+    """Say in words that an array which should be numbers holds text."""
+    try:
+        yield
+    except ValueError as error:
+        if not str(error).startswith("could not convert string to float"):
+            raise
+        text = str(error).rpartition(": ")[2]
+        raise DataError(
+            f"X holds text, such as {text}; encode it as numbers, or give a pandas DataFrame, "
+            "whose messages name the columns."
+        ) from error
+
+
+def refuse_infinite(values: NDArray) -> NDArray:
+    """Return predictions of new rows, or kernel values that lead to them, if all are numbers."""
+    bad = ~np.isfinite(values)
+    if bad.any():
+        row = int(np.flatnonzero(bad.reshape(len(values), -1).any(axis=1))[0])
+        raise DataError(
+            f"The prediction of row {row} is not in the range of numbers: the values of that row "
+            "are too far from those of fit. Correct them, or leave the row out."
+        )
+    return values
+
+
+def canonical(X: Any) -> Any:
+    """A sparse matrix without stored zeros and twofold entries; that of the user stays as it is.
+
+    Examples
+    --------
+    >>> X = sp.csr_array((np.array([1.0, 0.0]), np.array([0, 1]), np.array([0, 2])), (1, 2))
+    >>> canonical(X).nnz, X.nnz
+    (1, 2)
+    """
+    if X.has_canonical_format and X.data.all():
+        return X
+    own = X.copy()  # SciPy shares arrays between matrices, and works in place
+    own.sum_duplicates()
+    own.eliminate_zeros()
+    return own
+
+
+def is_missing(value: object) -> bool:
+    """None, NaN, NaT and pandas' NA, whose comparison has no truth value.
+
+    Examples
+    --------
+    >>> is_missing(None), is_missing(float("nan")), is_missing("NaN")
+    (True, True, False)
+    """
+    if value is None or value is np.ma.masked:
+        return True
+    try:
+        return bool(value != value)
+    except (TypeError, ValueError):
+        return True
+
+
+def _from_frame(frame: Any) -> ColumnTable:
+    import pandas as pd
+
+    kinds = frame.dtypes
+    categorical = np.zeros(frame.shape[1], dtype=bool)
+    other = np.zeros(frame.shape[1], dtype=bool)
+    dtypes = kinds.to_numpy()
+    for dtype in set(dtypes):  # few distinct types, however many columns
+        where = np.array([d == dtype for d in dtypes])
+        if isinstance(dtype, pd.CategoricalDtype) or any(
+            is_kind(dtype)
+            for is_kind in (pd.api.types.is_object_dtype, pd.api.types.is_string_dtype)
+        ):
+            categorical |= where
+        elif not (pd.api.types.is_numeric_dtype(dtype) or pd.api.types.is_bool_dtype(dtype)):
+            other |= where
+    names = np.array([str(name) for name in frame.columns], dtype=object)
+    if not frame.columns.is_unique:
+        twice = str(frame.columns[frame.columns.duplicated()][0])
+        raise DataError(f"Column names must differ; more than one is called {twice!r}.")
+    table = ColumnTable(frame, names, categorical)
+    if other.any():
+        kind = str(dtypes[np.flatnonzero(other)[0]])
+        subject = table.sentence(np.flatnonzero(other), "holds", "hold")
+        raise DataError(f"{subject} values of the type {kind}; convert to numbers or drop.")
+    if len(dtypes) and all(isinstance(d, pd.SparseDtype) for d in dtypes):
+        return ColumnTable(frame.sparse.to_coo().tocsc(), names, categorical)
+    if not categorical.any():
+        values = _numeric(frame)
+        return ColumnTable(values, names, categorical)
+    values = np.empty(frame.shape, dtype=np.float64, order="F")
+    if not categorical.all():
+        values[:, ~categorical] = _numeric(frame.loc[:, ~categorical])
+    for column in np.flatnonzero(categorical):
+        if _holds_numbers(frame.iloc[:, column]):  # numbers stored as Python objects
+            values[:, column] = frame.iloc[:, column].to_numpy(dtype=np.float64, na_value=np.nan)
+            categorical[column] = False
+            continue
+        codes, _ = pd.factorize(frame.iloc[:, column], sort=False)
+        values[:, column] = np.where(codes < 0, np.nan, codes)
+    return ColumnTable(values, names, categorical)
+
+
+def _holds_numbers(column: Any) -> bool:
+    import pandas as pd
+
+    if not pd.api.types.is_object_dtype(column.dtype):
+        return False
+    kinds = ("floating", "integer", "mixed-integer-float", "decimal", "boolean")
+    return pd.api.types.infer_dtype(column, skipna=True) in kinds
+
+
+def _numeric(frame: Any) -> NDArray:
+    values = frame.to_numpy()
+    if values.dtype.kind not in "fiub":  # nullable or mixed types
+        values = frame.to_numpy(dtype=np.float64, na_value=np.nan)
+    return values
+
+
+def bytes_of(limit: Any, least: int = 2**20) -> int:
+    """Bytes from a number or a text such as "2GB".
+
+    Examples
+    --------
+    >>> bytes_of("512MB"), bytes_of(1e9)
+    (536870912, 1000000000)
+    """
+    if isinstance(limit, str):
+        text = limit.strip().lower().replace(" ", "")
+        unit = text[-2:]
+        try:
+            value = float(text[:-2]) * UNITS[unit]
+        except (KeyError, ValueError):
+            raise ValueError(
+                f"memory_limit must be bytes or text as '2GB', got {limit!r}"
+            ) from None
+    elif isinstance(limit, numbers.Real) and not isinstance(limit, bool):
+        value = float(limit)
+    else:
+        raise ValueError(f"memory_limit must be bytes or text as '2GB', got {limit!r}")
+    if not value >= least:
+        wanted = "1 MB" if least == 2**20 else f"{least:,} bytes"
+        raise ValueError(f"memory_limit must be at least {wanted}, got {limit!r}")
+    return int(value)

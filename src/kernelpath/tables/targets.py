@@ -1,0 +1,218 @@
+r"""The target as the contractions see it: centred columns with :math:`\sum_j w_j v_j = 0`.
+
+Two classes become -1 and +1, more classes one indicator column each, a continuous target is
+standardised to mean 0 and variance 1.  All are then centred, so that the kernel itself need not be.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from numbers import Number
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from kernelpath.errors import DataError, not_one_of
+from kernelpath.tables.table import is_missing, plain_array
+
+MAX_INTEGER_CLASSES = 30
+"""A numeric target of whole numbers with more distinct values than this is continuous."""
+
+LARGEST_WEIGHT = 1e120
+BYTES = "The labels in y are bytes; make them text, as with np.char.decode(y.astype('S'))."
+TASKS = ("auto", "classification", "regression")
+
+
+@dataclass(frozen=True)
+class Target:
+    """An encoded target.
+
+    Attributes
+    ----------
+    task : {"classification", "regression"}
+    columns : ndarray of shape (n_samples, 1 + n_columns)
+        ``[w, w v_1, w v_2, ...]``: the sample weights and the weighted centred target columns.
+    group : ndarray of shape (n_samples,) or None
+        Class of each row, when all rows weigh 1; sums over rows are then taken per class.
+    codes : ndarray of shape (n_classes, n_columns) or None
+        The centred target columns of each class.
+    classes : ndarray or None
+    """
+
+    task: str
+    columns: NDArray[np.float64]
+    group: NDArray[np.intp] | None
+    codes: NDArray[np.float64] | None
+    classes: NDArray | None
+
+    @property
+    def n_samples(self) -> int:
+        """Number of rows."""
+        return self.columns.shape[0]
+
+    @property
+    def total_weight(self) -> float:
+        """Sum of the sample weights; the number of rows when there are none."""
+        return float(self.columns[:, 0].sum())
+
+    @property
+    def absolute_mass(self) -> NDArray[np.float64]:
+        """``sum_j |w_j v_j|`` of each column: it turns a kernel error into an alignment error."""
+        return np.abs(self.columns[:, 1:]).sum(axis=0)
+
+
+def infer_task(y: NDArray, task: str = "auto") -> str:
+    """Say whether ``y`` asks for classification or regression.
+
+    Text, booleans, two distinct values, and whole numbers with at most 30 distinct values are
+    classes; other numbers are continuous.
+
+    Examples
+    --------
+    >>> infer_task(np.array(["a", "b", "a"]))
+    'classification'
+    >>> infer_task(np.array([0.5, 1.25, 3.0]))
+    'regression'
+    """
+    if task not in TASKS:
+        raise not_one_of("task", task, TASKS)
+    if task != "auto":
+        return task
+    if y.dtype.kind in "fiu":
+        distinct = np.unique(y)
+        whole = bool(np.all(distinct == np.floor(distinct)))
+        few = len(distinct) <= 2 or (whole and len(distinct) <= MAX_INTEGER_CLASSES)
+        return "classification" if few else "regression"
+    return "classification"
+
+
+def encode_target(
+    y: ArrayLike, *, task: str = "auto", sample_weight: ArrayLike | None = None
+) -> Target:
+    """Encode ``y``; integer sample weights are equivalent to repeated rows.
+
+    Examples
+    --------
+    >>> encode_target(["a", "b", "b", "b"]).columns[:, 1]
+    array([-1.5,  0.5,  0.5,  0.5])
+    """
+    y = as_vector(y)
+    task = infer_task(y, task)
+    n = len(y)
+    weights = np.ones(n) if sample_weight is None else check_sample_weight(sample_weight, n)
+    if task == "regression":
+        return _encode_continuous(y, weights)
+    # A class whose rows have no weight is not there; its rows count nowhere, whatever their code.
+    classes = np.unique(y[weights > 0])
+    if len(classes) < 2:
+        raise DataError(
+            f"The target has one class only ({classes.tolist()}); at least two classes are needed."
+        )
+    group = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
+    if len(classes) == 2:
+        codes = np.array([[-1.0], [1.0]])
+    else:
+        codes = np.eye(len(classes))
+    mass = np.bincount(group, weights=weights, minlength=len(classes))
+    codes = codes - (mass @ codes) / mass.sum()
+    columns = np.empty((n, 1 + codes.shape[1]))
+    columns[:, 0] = weights
+    columns[:, 1:] = weights[:, None] * codes[group]
+    if sample_weight is not None:
+        return Target("classification", columns, None, None, classes)
+    return Target("classification", columns, group.astype(np.intp), codes, classes)
+
+
+def check_sample_weight(sample_weight: ArrayLike, n_samples: int) -> NDArray[np.float64]:
+    """Return the sample weights as floats, or say what is wrong with them."""
+    given = plain_weight(sample_weight)
+    try:
+        weights = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise DataError("sample_weight must be numbers, one per row.") from None
+    if weights.ndim == 0:
+        weights = np.full(n_samples, float(weights))
+    if weights.shape != (n_samples,):
+        raise DataError(
+            f"sample_weight has shape {weights.shape}, but the table has {n_samples} rows."
+        )
+    if not np.all(np.isfinite(weights)) or weights.min() < 0 or weights.max() > LARGEST_WEIGHT:
+        raise DataError("sample_weight must be finite, not negative and at most 1e120.")
+    if np.count_nonzero(weights) < 2:
+        raise DataError("sample_weight leaves fewer than 2 rows: all other weights are zero.")
+    return weights
+
+
+def plain_weight(sample_weight: ArrayLike | None) -> ArrayLike | None:
+    """Sample weights as they were given, if no cell is masked or a date."""
+    return plain_array(sample_weight, "sample_weight")
+
+
+def as_vector(y: ArrayLike) -> NDArray:
+    """Return the target as one vector of numbers or text, or say what is wrong with it."""
+    y = np.asarray(plain_array(y, "y"))
+    if y.ndim == 2 and y.shape[1] == 1:
+        y = y[:, 0]
+    if y.ndim != 1:
+        raise DataError(f"y must be one-dimensional, got an array of shape {y.shape}.")
+    if len(y) == 0:
+        raise DataError("y is empty.")
+    if y.dtype.kind == "O":
+        y = _from_objects(y)
+    if y.dtype.kind == "S":
+        raise DataError(BYTES)
+    if y.dtype.kind == "c":
+        raise DataError("Complex data not supported: y holds complex numbers.")
+    if y.dtype.kind not in "biufUO":
+        raise DataError(f"y has the type {y.dtype}; give numbers or labels.")
+    if y.dtype.kind == "f" and not np.all(np.isfinite(y)):
+        count = int(np.sum(~np.isfinite(y)))
+        raise DataError(f"The target y has NaN or inf in {count} rows; remove those rows.")
+    return y
+
+
+def _from_objects(y: NDArray) -> NDArray:
+    """Numbers held as objects become numbers; anything else becomes text labels."""
+    missing = np.array([is_missing(value) for value in y.tolist()])
+    if missing.any():
+        raise DataError(
+            f"The target y has missing values (NaN) in {int(missing.sum())} rows; "
+            "remove those rows."
+        )
+    kinds = set(map(type, y.tolist()))
+    if any(issubclass(kind, bytes) for kind in kinds):
+        raise DataError(BYTES)
+    numeric = {kind for kind in kinds if issubclass(kind, Number | np.number)}
+    if kinds <= {bool, np.bool_}:
+        return y.astype(bool)
+    if numeric and any(issubclass(kind, str) for kind in kinds):
+        raise DataError(
+            "Unknown label type: y mixes numbers and text; give one of the two, as with "
+            "y.astype(str)."
+        )
+    if all(issubclass(kind, int | np.integer) for kind in kinds):
+        return y.astype(np.int64)
+    if numeric == kinds:
+        return y.astype(np.float64)
+    return y.astype(str)
+
+
+def _encode_continuous(y: NDArray, weights: NDArray[np.float64]) -> Target:
+    try:
+        values = y.astype(np.float64)
+    except ValueError:
+        raise DataError(
+            "The target holds text, which cannot be a continuous target; "
+            "use task='classification' or convert it to numbers."
+        ) from None
+    values = np.where(weights > 0, values, values[weights > 0][0])  # the others are not there
+    values = values / (np.abs(values).max() or 1.0)  # neither overflow nor underflow below
+    values -= values[0]  # a huge common offset must not cost digits
+    total = weights.sum()
+    centred = values - (weights @ values) / total
+    centred -= (weights @ centred) / total
+    variance = (weights @ np.square(centred)) / total
+    if not variance > 0:
+        raise DataError("The target is constant; there is nothing to select features for.")
+    columns = np.column_stack([weights, weights * (centred / np.sqrt(variance))])
+    return Target("regression", columns, None, None, None)

@@ -1,0 +1,249 @@
+"""From a Generalized lp-KTA problem to a :class:`FeaturePath` that knows every size."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from kernelpath.errors import DataError
+from kernelpath.path.feature_path import EventTable, FeaturePath, PathPoint, register_extension
+from kernelpath.tracers.lp_kta.divergences import DIVERGENCES
+from kernelpath.tracers.lp_kta.predictor_corrector import trace_predictor_corrector
+from kernelpath.tracers.lp_kta.problem import PNormProblem, trace_exact
+from kernelpath.utils.archive_forms import REAL, Form
+
+ELIMINATE = EventTable.KINDS.index("eliminate")
+LARGEST_LOG = 690.0
+LARGEST_REFERENCE = 1e100  # far beyond any weight; the squares of larger ones are no numbers
+SOLVERS = ("exact", "predictor_corrector")
+
+
+def grid(p_start: float, p_stop: float, step: float) -> NDArray[np.float64]:
+    """Values of ``p`` from ``p_start`` down to ``p_stop``, both included.
+
+    Examples
+    --------
+    >>> grid(2.0, 1.0, 0.25)
+    array([2.  , 1.75, 1.5 , 1.25, 1.  ])
+    """
+    count = max(int(np.ceil((p_start - p_stop) / step - 1e-9)), 1)
+    # Rounding to 12 digits removes the drift of repeated subtraction: 1.3, not 1.2999999999999998.
+    inner = np.round(p_start - step * np.arange(count), 12)
+    return np.append(inner, p_stop)
+
+
+def trace_path(
+    problem: PNormProblem,
+    parameters: NDArray[np.float64],
+    *,
+    solver: str = "exact",
+    predictor_order: int = 1,
+    feature_names: Any = None,
+    provenance: dict[str, Any] | None = None,
+) -> FeaturePath:
+    """Trace the path of ``problem`` over a decreasing grid of ``p``."""
+    if not problem.bounded(float(parameters[-1])):
+        warnings.warn(
+            "Without a Bregman term (bregman_strength=0) the problem is unbounded at p = 1 for "
+            "features whose alignment exceeds norm_strength; the path stops at "
+            f"p = {parameters[-2]:g}.",
+            UserWarning,
+            stacklevel=3,
+        )
+        parameters = parameters[:-1]
+    _check_range(problem, float(parameters[-1]))
+    if solver == "exact":
+        traced = trace_exact(problem, parameters)
+    else:
+        traced = trace_predictor_corrector(problem, parameters, predictor_order)
+    shape = (len(parameters), problem.n_features)
+    for array in (traced.data, traced.indices, traced.indptr):
+        array.setflags(write=False)  # handed over: the path need not copy them
+    weights = sp.csr_array((traced.data, traced.indices, traced.indptr), shape=shape)
+    sizes = np.diff(traced.indptr)
+    return FeaturePath(
+        method="lp-kta",
+        parameter_name="p",
+        parameters=parameters,
+        weights=weights,
+        supports=weights,
+        values=traced.values,
+        kkt=traced.kkt,
+        gaps=[problem.elimination_gap(float(p), int(k)) for p, k in zip(parameters, sizes)],
+        events=_events(problem, parameters),
+        feature_names=feature_names,
+        provenance=provenance or {},
+        extension=LpKTAExtension(problem, float(parameters[0]), float(parameters[-1])),
+    )
+
+
+def _check_range(problem: PNormProblem, p: float) -> None:
+    """Without a Bregman term ``(a / (lambda_2 p))^(1 / (p - 1))`` soon leaves every float."""
+    if problem.bregman_strength > 0 or p == 1.0:
+        return
+    ratio = max(float(problem.scores.max()), 1e-300) / (problem.norm_strength * p)
+    if np.log(ratio) / (p - 1.0) > LARGEST_LOG:
+        raise DataError(
+            f"At p = {p:g} the largest weight would be beyond the range of numbers; raise "
+            "norm_strength, set a positive bregman_strength, or stop at a larger p_stop."
+        )
+
+
+def _events(problem: PNormProblem, parameters: NDArray[np.float64]) -> EventTable:
+    """Juncture points inside the range of ``p``, in the order in which they are met."""
+    junctures = problem.juncture()
+    inside = np.flatnonzero((junctures < parameters[0]) & (junctures >= parameters[-1]))
+    order = inside[np.lexsort((inside, -junctures[inside]))]
+    # First grid point at or below the juncture: there the feature is gone.
+    position = len(parameters) - np.searchsorted(parameters[::-1], junctures[order], side="right")
+    return EventTable(
+        np.full(len(order), ELIMINATE, dtype=np.uint8), order, junctures[order], position
+    )
+
+
+@register_extension
+@dataclass(frozen=True)
+class LpKTAExtension:
+    """Every size of an lp-KTA path, also between and beyond the grid points.
+
+    Attributes
+    ----------
+    problem : PNormProblem
+    p_start, p_stop : float
+        Range of the path.
+    """
+
+    problem: PNormProblem
+    p_start: float
+    p_stop: float
+    kind = "lp-kta"
+    #: What the arrays of a saved one must be.
+    FORMS: ClassVar[dict[str, Form]] = {
+        "alignments": Form(REAL, ("columns",)),
+        "usable": Form("b1", ("columns",)),
+        "reference": Form(REAL, ("1|columns",), low=0, high=LARGEST_REFERENCE),
+    }
+
+    @property
+    def n_usable(self) -> int:
+        """Number of features that are not constant."""
+        return int(self.problem.usable.sum())
+
+    def order(self) -> NDArray[np.intp]:
+        """Usable features by decreasing score: the order in which they enter."""
+        return self.problem.ranking[: self.n_usable]
+
+    def at(self, path: FeaturePath, k: int) -> PathPoint:
+        """Return the point with exactly ``k`` features."""
+        problem = self.problem
+        ranked = problem.ranked_scores
+        most, least = problem.support_sizes(np.array([self.p_start, self.p_stop])).tolist()
+        tied = 0 < k < self.n_usable and ranked[k - 1] == ranked[k]
+        if k > most:
+            p = self.p_start
+            note = f"beyond the path: elimination tolerance lowered at p = {p:g}"
+        elif k < least:
+            p = self.p_stop
+            note = f"beyond the path: elimination tolerance raised at p = {p:g}"
+        else:
+            p, note = self._juncture(k)
+        if tied:
+            note = "; ".join(filter(None, [note, self._tie_note(k)]))
+        stored = np.flatnonzero((path.parameters == p) & (path.n_selected == k))
+        if len(stored) and not tied:
+            return path[int(stored[0])]
+        return self._point(path, p, np.sort(problem.ranking[:k]), note)
+
+    def _juncture(self, k: int) -> tuple[float, str]:
+        """Largest ``p`` in the range at which exactly the ``k`` best features are left."""
+        if k == self.n_usable:
+            return self.p_start, ""
+        juncture = float(self.problem.juncture(self.problem.ranked_scores[k : k + 1])[0])
+        if juncture >= self.p_start:
+            return self.p_start, ""
+        p = max(juncture, self.p_stop)
+        return p, f"juncture point p = {p:.12g}"
+
+    def _tie_note(self, k: int) -> str:
+        ranked = self.problem.ranked_scores
+        tied = int(np.sum(ranked == ranked[k - 1]))
+        return f"cuts through {tied} equal alignments, ties broken by column order"
+
+    def _point(
+        self, path: FeaturePath, p: float, features: NDArray[np.intp], note: str
+    ) -> PathPoint:
+        problem = self.problem
+        values = problem.weights(p, features)
+        weights = np.zeros(problem.n_features)
+        weights[features] = values
+        support = np.zeros(problem.n_features, dtype=bool)
+        support[features] = True
+        # The lemma speaks of the path's own tolerance; beyond its ends there is no bound.
+        covered = not note.startswith("beyond") and "cuts" not in note
+        return PathPoint(
+            position=-1,
+            parameter=p,
+            weights=weights,
+            support=support,
+            value=problem.objective(p, features, values),
+            kkt=problem.residual(p, features, values),
+            gap=problem.elimination_gap(p, len(features)) if covered else None,
+            note=note,
+            feature_names=path._names,
+        )
+
+    def to_state(self) -> tuple[dict[str, Any], dict[str, NDArray]] | None:
+        """Return JSON-able settings and arrays; None for a divergence of the user's own."""
+        problem = self.problem
+        if type(problem.divergence) is not DIVERGENCES.get(problem.divergence.name):
+            return None
+        meta = {
+            "bregman_strength": problem.bregman_strength,
+            "norm_strength": problem.norm_strength,
+            "divergence": problem.divergence.name,
+            "elimination_tol": problem.elimination_tol,
+            "p_start": self.p_start,
+            "p_stop": self.p_stop,
+        }
+        reference = problem.reference
+        if np.all(reference == reference[:1]):
+            reference = reference[:1]
+        arrays = {
+            "alignments": problem.alignments,
+            "usable": problem.usable,
+            "reference": reference,
+        }
+        return meta, arrays
+
+    @classmethod
+    def from_state(cls, meta: dict[str, Any], arrays: dict[str, NDArray]) -> LpKTAExtension:
+        """Build the extension again from what ``to_state`` gave."""
+        _check_meta(meta)
+        alignments = arrays["alignments"]
+        reference = np.broadcast_to(arrays["reference"], alignments.shape)
+        problem = PNormProblem(
+            alignments=alignments,
+            usable=arrays["usable"],
+            bregman_strength=float(meta["bregman_strength"]),
+            norm_strength=float(meta["norm_strength"]),
+            divergence=DIVERGENCES[meta["divergence"]](),
+            reference=reference,
+            elimination_tol=float(meta["elimination_tol"]),
+        )
+        return cls(problem, float(meta["p_start"]), float(meta["p_stop"]))
+
+
+def _check_meta(meta: dict[str, Any]) -> None:
+    """Refuse saved settings that no path can have."""
+    numbers = ("bregman_strength", "norm_strength", "elimination_tol", "p_stop", "p_start")
+    for name in numbers:
+        value = meta[name]
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < np.inf:
+            raise ValueError(f"{name} is {value!r}")
+    if not (meta["elimination_tol"] > 0 and 1 <= meta["p_stop"] <= meta["p_start"]):
+        raise ValueError("the range of p or the tolerance is none that a path has")

@@ -1,0 +1,275 @@
+"""The baselines as selectors like any other, and what they refuse."""
+
+from __future__ import annotations
+
+import pickle
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.svm import SVC, SVR
+
+import kernelpath as kp
+from baseline_examples import (
+    EVERY,
+    FOR_CLASSES,
+    FOR_MANY_CLASSES,
+    FOR_NUMBERS,
+    LABELS,
+    THREE,
+    VALUES,
+    D,
+    N,
+    X,
+    Z,
+    target_of,
+)
+from kernelpath.baselines import (
+    FSV,
+    L1SVM,
+    R2W2,
+    SVMLW,
+    SVRLW,
+    Fisher,
+    ForwardStepwise,
+    L0Approximation,
+    LassoLW,
+)
+
+GUIDE = Path(__file__).parents[2] / "docs" / "guide" / "baselines.md"
+
+
+# -- selectors like any other ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("cls", EVERY)
+def test_what_a_fit_leaves(cls, tmp_path):
+    y = target_of(cls)
+    frame = pd.DataFrame(X, columns=[f"gene {j}" for j in range(D)])
+    selector = cls([2, 5]).fit(frame, y)
+    path = selector.path_
+    assert path.method == cls.METHOD
+    assert path.parameter_name == "budget"
+    assert path.parameters.tolist() == path.n_selected.tolist() == [2.0, 5.0]
+    assert path.is_nested
+    assert [(one.kind, one.position) for one in path.events] == [("enter", 0)] * 2 + [
+        ("enter", 1)
+    ] * 3
+    assert set(path[0].names) <= set(selector.get_feature_names_out())
+    assert selector.feature_names_in_.tolist() == frame.columns.tolist()
+    assert selector.transform(frame).shape == (N, 5)
+    np.testing.assert_array_equal(selector.support_, selector.ranking_ <= 5)
+    np.testing.assert_allclose(
+        path[1].weights[selector.support_], selector.scores_[path[1].support]
+    )
+    assert (selector.scores_ >= 0).all()
+    first = np.argsort(selector.ranking_)[:5]
+    if cls is not ForwardStepwise:  # there a later feature may explain more
+        assert (np.diff(selector.scores_[first]) <= 0).all()
+    path.save(tmp_path / "path.kpath")
+    assert kp.load_path(tmp_path / "path.kpath") == path
+    assert pickle.loads(pickle.dumps(selector)).path_ == path
+    assert clone(selector).get_params() == selector.get_params()
+    assert path.provenance["estimator"] == cls.__name__
+    np.testing.assert_array_equal(cls(5).fit(X, y).support_, selector.support_)
+
+
+@pytest.mark.parametrize("cls", EVERY)
+def test_order_and_units_of_columns_do_not_matter(cls):
+    y, shuffled = target_of(cls), np.random.default_rng(4).permutation(D)
+    scale = np.random.default_rng(5).uniform(0.1, 10.0, size=D)
+    here = cls("all").fit(X, y)
+    there = cls("all").fit((X * scale - 7.0)[:, shuffled], y)
+    np.testing.assert_array_equal(here.ranking_[shuffled][:], there.ranking_)
+
+
+@pytest.mark.parametrize("cls", EVERY)
+def test_sparse_tables_and_text_labels(cls):
+    thin = np.where(np.abs(Z) > 0.5, Z, 0.0)
+    y = target_of(cls)
+    dense = cls("all").fit(thin, y)
+    np.testing.assert_array_equal(
+        dense.ranking_, cls("all").fit(sparse.csr_array(thin), y).ranking_
+    )
+    if y is LABELS:
+        text = cls("all").fit(thin, np.where(LABELS > 0, "yes", "no"))
+        np.testing.assert_array_equal(dense.ranking_, text.ranking_)
+        assert text.classes_.tolist() == ["no", "yes"]
+        assert not hasattr(Fisher(2).fit(X, LABELS).fit(X, VALUES), "classes_")
+
+
+@pytest.mark.parametrize("cls", FOR_MANY_CLASSES)
+def test_several_classes(cls):
+    selector = cls(1).fit(X, THREE)
+    if cls is R2W2:
+        selector.set_params(C=0.01).fit(X, THREE)
+    assert selector.get_support(indices=True).tolist() == [4]
+    assert selector.classes_.tolist() == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("cls", EVERY)
+def test_cross_validation_and_pipelines(cls):
+    y = target_of(cls)
+    model = kp.PathCV(cls("all"), cv=3, predictor=SVC() if y is LABELS else SVR())
+    assert model.fit(X, y).scores_.n_features.tolist() == list(range(1, D + 1))
+    pipeline = make_pipeline(cls(3), SVC() if y is LABELS else SVR()).fit(X, y)
+    assert pipeline[:-1].transform(X).shape == (N, 3)
+    search = GridSearchCV(pipeline, {f"{pipeline.steps[0][0]}__n_features_to_select": [1, 3]}, cv=2)
+    assert search.fit(X, y).best_params_
+
+
+def test_with_the_machines_of_the_package():
+    """Also where chosen features have no weight."""
+    model = kp.PathCV(
+        L1SVM("all", C=1e-4), cv=3, predictor="weighted_kernel", n_features=[1, 4]
+    ).fit(X, LABELS)
+    assert model.operating_point_.n_features >= 1
+    assert model.path_.parameters.tolist() == list(range(1, D + 1))
+
+
+# -- tables and targets that cannot be used as they are -------------------------------------------
+
+
+@pytest.mark.parametrize("cls", EVERY)
+def test_constant_columns_are_never_chosen(cls):
+    A = np.column_stack([np.full(N, 3.0), X[:, :3]])
+    with pytest.warns(UserWarning, match="Column 0 is constant") as caught:
+        selector = cls("all").fit(A, target_of(cls))
+    assert all(one.filename == __file__ for one in caught)
+    assert selector.get_support(indices=True).tolist() == [1, 2, 3]
+    assert selector.ranking_[0] == 4
+    assert selector.scores_[0] == 0
+    with pytest.warns(UserWarning, match="constant") as caught:
+        selector = cls(4).fit(A, target_of(cls))
+    assert any("only 3 features to choose from" in str(one.message) for one in caught)
+    assert all(one.filename == __file__ for one in caught)
+    assert selector.support_.sum() == 3
+    with pytest.raises(kp.DataError, match="Every column is constant"):
+        cls(1).fit(np.ones((N, 2)), target_of(cls))
+
+
+@pytest.mark.parametrize("cls", EVERY)
+def test_values_that_are_no_numbers(cls):
+    for bad in (np.nan, np.inf):
+        A = X.copy()
+        A[3, 2] = bad
+        with pytest.raises(kp.DataError, match="NaN or inf in column 2"):
+            cls(1).fit(A, target_of(cls))
+    with pytest.raises(kp.DataError, match="has 69 values"):
+        cls(1).fit(X, target_of(cls)[:-1])
+
+
+def test_huge_and_tiny_values():
+    A = X.copy()
+    A[:, 0], A[:, 1], A[:, 2] = 1e300 * X[:, 0], 1e-300 * X[:, 1], Z[:, 2] + 1e9
+    np.testing.assert_allclose(Fisher(1).fit(A, LABELS).scores_, Fisher(1).fit(X, LABELS).scores_,
+                               rtol=1e-5)  # fmt: skip
+
+
+@pytest.mark.parametrize("cls", FOR_CLASSES)
+def test_one_class(cls):
+    with pytest.raises(kp.DataError, match="one class only"):
+        cls(1).fit(X, np.repeat("a", N))
+
+
+@pytest.mark.parametrize("cls", FOR_NUMBERS)
+def test_a_constant_target(cls):
+    with pytest.raises(kp.DataError, match=r"constant|one class only"):
+        cls(1).fit(X, np.ones(N))
+
+
+@pytest.mark.parametrize("cls", EVERY)
+def test_a_target_for_another_method(cls):
+    if cls not in FOR_NUMBERS:
+        with pytest.raises(kp.DataError, match="is for classes, but y holds continuous numbers"):
+            cls(1).fit(X, VALUES)
+    if cls not in FOR_CLASSES:
+        with pytest.raises(kp.DataError, match="is for a target of numbers, but y holds labels"):
+            cls(1).fit(X, THREE)
+    if cls is ForwardStepwise:
+        with pytest.raises(kp.DataError, match="numbers or two classes, but y has 3 classes"):
+            cls(1).fit(X, THREE)
+
+
+@pytest.mark.parametrize("cls", EVERY)
+@pytest.mark.parametrize(
+    ("budget", "error", "words"),
+    [
+        (0, kp.DataError, "at least 1"),
+        (D + 1, kp.DataError, f"at most {D}, the number of columns"),
+        (2.5, ValueError, "whole number"),
+        ([], ValueError, "whole number"),
+        (True, ValueError, "whole number"),
+        ([[1, 2]], ValueError, "whole number"),
+        ("al", ValueError, "did you mean 'all'"),
+    ],
+)
+def test_bad_budgets(cls, budget, error, words):
+    with pytest.raises(error, match=words):
+        cls(budget).fit(X, target_of(cls))
+
+
+@pytest.mark.parametrize(
+    ("selector", "words"),
+    [
+        (SVMLW(C=0.0), "C must be a number that is positive"),
+        (SVMLW(C="1"), "C must be a number that is positive"),
+        (SVRLW(C=np.nan), "C must be a number that is positive"),
+        (SVRLW(epsilon=-0.1), "epsilon must be a number that is at least 0"),
+        (LassoLW(alpha=0.0), "alpha must be a number that is positive"),
+        (Fisher(task="classes"), "task must be one of"),
+        (L1SVM(loss="hinge2"), "did you mean 'hinge'"),
+        (L1SVM(C=-1.0), "C must be a number that is positive"),
+        (FSV(balance=1.0), "balance must be below 1"),
+        (FSV(balance=0.0), "balance must be a number that is positive"),
+        (FSV(steepness=np.inf), "steepness must be a number that is positive"),
+        (L0Approximation(C=0.0), "C must be a number that is positive"),
+        (L0Approximation(max_iter=0), "max_iter must be a whole number that is positive"),
+        (R2W2(tol=0.0), "tol must be a number that is positive"),
+        (R2W2(max_iter=1.5), "max_iter must be a whole number that is positive"),
+        (ForwardStepwise(significance=0.0), "significance must be a number that is positive"),
+        (ForwardStepwise(significance=1.0), "significance must be below 1"),
+    ],
+)
+def test_bad_settings(selector, words):
+    with pytest.raises(ValueError, match=words):
+        selector.set_params(n_features_to_select=2).fit(X, target_of(type(selector)))
+
+
+# -- the page -------------------------------------------------------------------------------------
+
+
+def test_the_guide_runs():
+    text = GUIDE.read_text(encoding="utf-8")
+    names: dict = {}
+    for block in re.findall(r"```python\n(.*?)```", text, flags=re.S):
+        exec(compile(block, GUIDE.name, "exec"), names)
+    assert names["chosen"]["NMMKL"] == [["x2"], ["x0", "x1"]]
+    assert names["chosen"]["SVM-LW"][1] == ["x0", "x1"]
+    assert "x2" in names["chosen"]["Fisher"][1]
+    assert names["scores"]["Fisher"][0] > names["scores"]["SVM-LW"][0]
+    assert names["scores"]["Fisher"][1] < names["scores"]["SVM-LW"][1]
+    assert all(f"`{cls.__name__}`" in text for cls in EVERY)
+
+
+def test_text_columns_are_refused():
+    frame = pd.DataFrame({"a": X[:, 0], "b": np.where(LABELS > 0, "yes", "no")})
+    with pytest.raises(kp.DataError, match="text; encode it"):
+        SVMLW(1).fit(frame, LABELS)
+
+
+def test_a_cost_that_no_machine_finishes():
+    with pytest.raises(ValueError, match="C must be at most"):
+        SVMLW(1, C=1e12).fit(X, LABELS)
+
+
+def test_a_descent_that_was_cut_short():
+    with pytest.warns(ConvergenceWarning, match="max_iter=1"):
+        R2W2(1, max_iter=1).fit(X, LABELS)

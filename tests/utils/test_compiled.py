@@ -1,0 +1,175 @@
+"""Compiled loops work wherever the package may write, and where it may not."""
+
+from __future__ import annotations
+
+import errno
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import numba
+import numpy as np
+import pytest
+from numba.core.caching import IndexDataCacheFile
+
+import kernelpath as kp
+from kernelpath.utils import compiled as module
+from kernelpath.utils.compiled import compiled
+
+SOURCE = Path(kp.__file__).parent
+WORDS = "Compiled code cannot be kept"
+LOOP = """
+from kernelpath.utils.compiled import compiled
+
+@compiled()
+def total(values):
+    out = 0.0
+    for value in values:
+        out += value
+    return out
+"""
+
+jitted = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="nothing is compiled")
+
+
+@pytest.fixture
+def fresh(tmp_path, monkeypatch):
+    """Load the same file again and again, as new processes would."""
+    monkeypatch.setattr(module, "_said", False)
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)  # beside the file, wherever tests keep it
+    monkeypatch.setattr(numba.config, "CACHE_DIR", "")
+    file = tmp_path / "loop.py"
+    file.write_text(LOOP)
+
+    def load():
+        spec = importlib.util.spec_from_file_location("loop", file)
+        loaded = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(loaded)
+        return loaded.total
+
+    return load
+
+
+def _kept(tmp_path, ending):
+    return sorted((tmp_path / "__pycache__").glob(f"*.{ending}"))
+
+
+VALUES = np.array([1.0, 2.0, 4.5])
+
+
+@jitted
+def test_compiled_code_is_kept_for_the_next_start(fresh, tmp_path):
+    assert fresh()(VALUES) == 7.5
+    assert len(_kept(tmp_path, "nbc")) == 1
+    again = fresh()
+    assert again(VALUES) == 7.5
+    assert sum(again.stats.cache_hits.values()) == 1
+
+
+@jitted
+@pytest.mark.parametrize("ending", ["nbi", "nbc"])
+@pytest.mark.parametrize("content", [b"", b"no pickle", None])
+def test_a_damaged_file_is_compiled_again_and_replaced(fresh, tmp_path, ending, content):
+    fresh()(VALUES)
+    (file,) = _kept(tmp_path, ending)
+    file.write_bytes(file.read_bytes()[:-40] if content is None else content)
+    assert fresh()(VALUES) == 7.5
+    again = fresh()
+    assert again(VALUES) == 7.5
+    assert sum(again.stats.cache_hits.values()) == 1
+
+
+@jitted
+@pytest.mark.parametrize("method", ["_save_index", "_save_data"])
+def test_a_full_disk_is_said_once(fresh, monkeypatch, method):
+    def full(*arguments):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(IndexDataCacheFile, method, full)
+    total = fresh()
+    with pytest.warns(UserWarning, match=f"{WORDS}.*No space left on device.*NUMBA_CACHE_DIR"):
+        assert total(VALUES) == 7.5
+    assert total(VALUES.astype(np.float32)) == 7.5  # compiled again, without a word
+
+
+@jitted
+def test_a_folder_that_vanishes_is_said_once(fresh, tmp_path, monkeypatch):
+    total = fresh()
+    shutil.rmtree(tmp_path / "__pycache__")
+    (tmp_path / "__pycache__").touch()
+    with pytest.warns(UserWarning, match=WORDS):
+        assert total(VALUES) == 7.5
+
+
+@jitted
+def test_nothing_is_said_before_anything_is_compiled(fresh, tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path / "loop.py"))
+    monkeypatch.setattr(numba.config, "CACHE_DIR", "")
+    monkeypatch.setattr("numba.core.caching.UserWideCacheLocator.from_function", _nowhere)
+    (tmp_path / "__pycache__").touch()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        total = fresh()
+    with pytest.warns(UserWarning, match="neither the folder of the package"):
+        assert total(VALUES) == 7.5
+
+
+def _nowhere(*arguments):
+    return None
+
+
+def test_without_compilation_functions_stay_as_they_are(monkeypatch):
+    monkeypatch.setattr(numba.config, "DISABLE_JIT", 1)
+
+    def twice(x):
+        return 2 * x
+
+    assert compiled(fastmath=True)(twice) is twice
+
+
+def test_every_loop_is_compiled_through_one_door():
+    doors = [
+        file.name
+        for file in SOURCE.rglob("*.py")
+        if any(
+            line.strip().startswith(("import numba", "from numba"))
+            for line in file.read_text(encoding="utf-8").splitlines()
+        )
+    ]
+    assert doors == ["compiled.py"]
+
+
+@pytest.mark.slow
+def test_the_command_line_works_where_nothing_can_be_kept(tmp_path):
+    """Regular files stand where folders should be: also the superuser cannot write there."""
+    package = tmp_path / "package" / "kernelpath"
+    shutil.copytree(SOURCE, package, ignore=shutil.ignore_patterns("__pycache__"))
+    for folder in [package, *(path for path in package.rglob("*") if path.is_dir())]:
+        (folder / "__pycache__").touch()
+    blocked = tmp_path / "blocked"
+    blocked.touch()
+    rows = np.random.default_rng(0).normal(size=(30, 2))
+    lines = [f"{a},{b},{int(a > 0)}" for a, b in rows]
+    (tmp_path / "table.csv").write_text("\n".join(["a,b,y", *lines]) + "\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "kernelpath", "path", "table.csv", "--target", "y"],
+        cwd=tmp_path,
+        env=os.environ
+        | {
+            "PYTHONPATH": str(package.parent),
+            "HOME": str(blocked),
+            "NUMBA_CACHE_DIR": str(blocked),
+            "NUMBA_DISABLE_JIT": "0",
+        },
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stderr.count(WORDS) == 1
+    assert f"note: {WORDS}, since neither {blocked}" in done.stderr
