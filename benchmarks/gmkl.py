@@ -26,7 +26,7 @@ from kernelpath.mkl.solvers.choice import solve
 from kernelpath.mkl.solvers.newton import newton
 from kernelpath.mkl.solvers.spg import pgd, spg
 from kernelpath.mkl.svm.dual import DualSolution
-from kernelpath.mkl.weighted_kernels.columns import SumOfParts
+from kernelpath.mkl.weighted_kernels.columns import SumOfColumnKernels
 from kernelpath.mkl.weighted_kernels.products import ProductRBF
 from kernelpath.mkl.weighted_kernels.published import simple_mkl_parts
 
@@ -54,7 +54,7 @@ def rows_of(name: str) -> tuple[np.ndarray, np.ndarray] | None:
 
 def sum_problem(X: np.ndarray, y: np.ndarray) -> Problem:
     """Sum of the kernels of SimpleMKL, l1 norm, hinge loss."""
-    return Problem(SumOfParts(X, simple_mkl_parts(X)), (Hinge(C).dual(y),), L1())
+    return Problem(SumOfColumnKernels(X, simple_mkl_parts(X)), (Hinge(C).dual(y),), L1())
 
 
 def product_problem(X: np.ndarray, y: np.ndarray) -> Problem:
@@ -168,7 +168,7 @@ def products(report: Report, name: str, problem: Problem) -> None:
 def against_svc(report: Report, name: str, problem: Problem) -> None:
     """The same problem to the same gap: our default, our SPG, and SPG with SVC inside."""
     start = time.process_time()
-    SumOfParts(problem.kernel._X, problem.kernel.parts)
+    SumOfColumnKernels(problem.kernel._X, problem.kernel.parts)
     build = time.process_time() - start
     ours, default = timed(lambda: solve(problem, tol=TOL), REPEATS)
     own, inside = timed(lambda: spg(problem, tol=TOL, max_iter=SVC_ITERATIONS), REPEATS)

@@ -36,7 +36,7 @@ from kernelpath.mkl.losses import Hinge, LeastSquares  # noqa: E402
 from kernelpath.mkl.problem import Problem  # noqa: E402
 from kernelpath.mkl.regularizers import L1, Lp  # noqa: E402
 from kernelpath.mkl.solvers.choice import solve  # noqa: E402
-from kernelpath.mkl.weighted_kernels.columns import Part, SumOfParts, one_per_column  # noqa: E402
+from kernelpath.mkl.weighted_kernels.columns import ColumnKernel, SumOfColumnKernels, one_per_column  # noqa: E402
 from kernelpath.mkl.weighted_kernels.precomputed import GivenKernels  # noqa: E402
 from kernelpath.mkl.weighted_kernels.published import simple_mkl_parts  # noqa: E402
 from kernelpath.mkl.weighted_kernels.storage import PackedKernels  # noqa: E402
@@ -74,7 +74,7 @@ class Split:
     y: NDArray
     X_new: NDArray
     y_new: NDArray
-    parts: list[Part]
+    parts: list[ColumnKernel]
 
     def grams(self) -> tuple[list[NDArray], list[NDArray]]:
         """Every kernel as a matrix of mean diagonal 1, for the rows and for the new ones."""
@@ -113,7 +113,9 @@ def splits_of(name: str, n_splits: int) -> list[Split]:
     for train, test in shuffle.split(X, y):
         rows = X[train]
         if name in ROWS:
-            everything = Part(RBF(), tuple(range(rows.shape[1])), 0.5 / rows.var(axis=0).sum())
+            everything = ColumnKernel(
+                RBF(), tuple(range(rows.shape[1])), 0.5 / rows.var(axis=0).sum()
+            )
             parts = [*one_per_column(rows, RBF()), everything]
         else:
             parts = simple_mkl_parts(rows)
@@ -146,7 +148,7 @@ def ours(train: list[NDArray], y: NDArray, new: list[NDArray], regularizer: Any)
 
 def ours_from_table(one: Split) -> NDArray:
     """From the table to predictions: no kernel of one column is ever a matrix."""
-    kernel = SumOfParts(one.X, one.parts)
+    kernel = SumOfColumnKernels(one.X, one.parts)
     found = solve(Problem(kernel, (Hinge(C).dual(one.y),), L1()))
     values = kernel.cross_times(found.weights, one.X_new, found.at.U)
     return np.sign(values[:, 0] + found.at.solutions[0].bias)

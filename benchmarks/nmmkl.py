@@ -15,7 +15,7 @@ from kernelpath.mkl.losses import EpsilonInsensitive, HuberHinge
 from kernelpath.mkl.problem import Problem
 from kernelpath.mkl.regularizers import NoRegularizer
 from kernelpath.mkl.solvers.choice import solve
-from kernelpath.mkl.weighted_kernels.columns import SumOfParts, one_per_column
+from kernelpath.mkl.weighted_kernels.columns import SumOfColumnKernels, one_per_column
 from kernelpath.mkl.weighted_kernels.storage import FactorKernels
 from kernelpath.tracers.nmmkl import published_bound, trace_budgets
 
@@ -45,7 +45,7 @@ def problem_of(X: np.ndarray, y: np.ndarray, kernel: str = "linear", task: str =
         Z = (X - X.mean(axis=0)) / X.std(axis=0)
         held: Any = FactorKernels(np.ascontiguousarray(Z.T), np.arange(X.shape[1] + 1))
     else:
-        held = SumOfParts(X, one_per_column(X, RBF()))
+        held = SumOfColumnKernels(X, one_per_column(X, RBF()))
     if task == "classes":
         dual = HuberHinge(C, RIDGE).dual(np.where(y > 0, 1.0, -1.0))
     else:

@@ -33,14 +33,14 @@ from threadpoolctl import threadpool_limits
 import kernelpath.mkl.svm.dual
 from common import load_shared
 from kernelpath.mkl.losses import Hinge
-from kernelpath.mkl.problem import Evaluation, Evaluator, Problem
+from kernelpath.mkl.problem import Evaluation, PointSolver, Problem
 from kernelpath.mkl.regularizers import L1, Lp
 from kernelpath.mkl.solvers.base import CONVERGED, LIMIT, STALLED, Progress, Solution
 from kernelpath.mkl.solvers.choice import choose_solver, solve
 from kernelpath.mkl.solvers.spg import spg
 from kernelpath.mkl.solvers.start import natural_start
 from kernelpath.mkl.svm.dual import solve_dual
-from kernelpath.mkl.weighted_kernels.columns import SumOfParts
+from kernelpath.mkl.weighted_kernels.columns import SumOfColumnKernels
 from kernelpath.mkl.weighted_kernels.products import ProductRBF
 from kernelpath.mkl.weighted_kernels.published import simple_mkl_parts
 from kernelpath.mkl.weighted_kernels.storage import PackedKernels
@@ -77,7 +77,7 @@ def descend(
         Of every machine; the third component, the schedule, is only in `spg`.
     """
     deadline = time.process_time() + seconds
-    evaluate = Evaluator(problem)
+    evaluate = PointSolver(problem)
     progress = Progress(problem, evaluate, tol)
     at = evaluate(natural_start(problem, None), precision)
     reference, count, memory, n_iter = at.value, 1.0, 1.0, 0
@@ -103,7 +103,7 @@ def descend(
 
 
 def search(
-    evaluate: Evaluator,
+    evaluate: PointSolver,
     at: Evaluation,
     gradient: NDArray,
     step: float,
@@ -182,7 +182,7 @@ def make_kernel(kind: str, X: NDArray) -> Any:
     """Kernels of some training rows; columns that do not vary are left out."""
     X = X[:, X.std(axis=0) > 0]
     if kind == "sum":
-        return SumOfParts(X, simple_mkl_parts(X))
+        return SumOfColumnKernels(X, simple_mkl_parts(X))
     if kind == "product":
         return ProductRBF((X - X.mean(axis=0)) / X.std(axis=0))
     return PackedKernels.of(list(adult_kernels(X)))

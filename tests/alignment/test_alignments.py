@@ -243,7 +243,7 @@ def test_auto_kernel_takes_delta_for_text():
 
 @pytest.mark.parametrize("n_columns", [1, 30])
 def test_progress_reaches_the_end(n_columns, monkeypatch):
-    monkeypatch.setattr(sources, "DENSE_TASK", (64, 64))
+    monkeypatch.setattr(sources, "DENSE_BLOCK", (64, 64))
     rng = np.random.default_rng(10)
     X = np.asfortranarray(rng.normal(size=(N, n_columns)))
     y, _ = make_target("binary", N, rng)

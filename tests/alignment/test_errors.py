@@ -105,8 +105,8 @@ def test_missing_values_of_nullable_and_text_columns():
 @pytest.mark.parametrize("layout", [np.ascontiguousarray, np.asfortranarray, sp.csc_array])
 def test_bad_columns_are_named_wherever_they_stand(layout, n_jobs, monkeypatch):
     """Also those that another task would have met."""
-    monkeypatch.setattr(sources, "DENSE_TASK", (64, 64))
-    monkeypatch.setattr(sources, "SPARSE_TASK", 100)
+    monkeypatch.setattr(sources, "DENSE_BLOCK", (64, 64))
+    monkeypatch.setattr(sources, "SPARSE_BLOCK", 100)
     table = np.random.default_rng(51).normal(size=(N, 40))
     table[3, 1] = table[9, 38] = np.nan
     _fails("columns 1, 38", table=layout(table), n_jobs=n_jobs)

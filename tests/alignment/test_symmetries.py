@@ -161,8 +161,8 @@ def test_order_of_many_classes_does_not_matter():
 @pytest.mark.parametrize("layout", [np.ascontiguousarray, np.asfortranarray, sp.csr_array])
 @pytest.mark.parametrize("bandwidth", ["std", "median"])
 def test_threads_give_the_same_bits(layout, task, bandwidth, monkeypatch):
-    monkeypatch.setattr(sources, "DENSE_TASK", (64, 64))
-    monkeypatch.setattr(sources, "SPARSE_TASK", 200)
+    monkeypatch.setattr(sources, "DENSE_BLOCK", (64, 64))
+    monkeypatch.setattr(sources, "SPARSE_BLOCK", 200)
     X, y, _, rng = _problem(task)
     table = layout(np.column_stack([X, rng.normal(size=(N, 8)), rng.poisson(1, (N, 8))]))
     one = kp.alignments(table, y, n_jobs=1, bandwidth=bandwidth)
@@ -173,7 +173,7 @@ def test_threads_give_the_same_bits(layout, task, bandwidth, monkeypatch):
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_an_error_in_the_progress_callback_gets_out(n_jobs, monkeypatch):
-    monkeypatch.setattr(sources, "DENSE_TASK", (64, 64))
+    monkeypatch.setattr(sources, "DENSE_BLOCK", (64, 64))
     _, y, _, rng = _problem()
 
     def stop(done, total):
@@ -202,8 +202,8 @@ def test_task_and_tile_sizes_only_move_rounding(layout, monkeypatch):
     for module in (contract, sources):
         monkeypatch.setattr(module, "TILE_SIZE", 100)
     monkeypatch.setattr(contract, "ROW_CHUNK", 7)
-    monkeypatch.setattr(sources, "DENSE_TASK", (64, 64))
-    monkeypatch.setattr(sources, "SPARSE_TASK", 100)
+    monkeypatch.setattr(sources, "DENSE_BLOCK", (64, 64))
+    monkeypatch.setattr(sources, "SPARSE_BLOCK", 100)
     np.testing.assert_allclose(kp.alignments(layout(X), y), plain, rtol=1e-9, atol=1e-10)
 
 

@@ -14,7 +14,7 @@ from kernelpath.mkl.feasible_sets import CappedSimplex
 from kernelpath.mkl.problem import Problem
 from kernelpath.mkl.regularizers import NoRegularizer
 from kernelpath.mkl.svm.dual import solve_dual
-from kernelpath.mkl.weighted_kernels.columns import SumOfParts, one_per_column
+from kernelpath.mkl.weighted_kernels.columns import SumOfColumnKernels, one_per_column
 from kernelpath.mkl.weighted_kernels.grouped import GroupedKernels
 from kernelpath.mkl.weighted_kernels.matrices import factor_of
 from kernelpath.tracers.nmmkl import published_bound, trace_budgets
@@ -83,7 +83,7 @@ def test_the_relaxation_is_the_qcqp_of_the_paper(loss, m, solver):
 @pytest.mark.parametrize("loss", ["classes", "numbers, ridge"])
 def test_kernels_that_are_not_linear(loss):
     """The paper's open problem, with factors in the place of columns."""
-    kernel = SumOfParts(X, one_per_column(X, RBF()))
+    kernel = SumOfColumnKernels(X, one_per_column(X, RBF()))
     factors = [factor_of(kernel.gram(np.eye(D)[k])) for k in range(D)]
     value, *_ = qcqp(factors, LOSSES[loss], 3)
     (point,) = trace_budgets(problem_of(loss, kernel), [3], rounding="weights", tol=1e-6)

@@ -366,9 +366,9 @@ def test_one_value_is_a_grid_of_one():
 
 
 def test_time_left_is_stated_once_there_is_a_basis(capsys):
-    from kernelpath.evaluation.work_plan import Meter
+    from kernelpath.evaluation.work_plan import WorkMeter
 
-    meter = Meter(1000, verbose=2)
+    meter = WorkMeter(1000, verbose=2)
     meter._told = -1e9  # as if nothing had been said for long
     meter.add(1)
     assert "left" not in capsys.readouterr().err

@@ -11,7 +11,7 @@ import kernelpath as kp
 from kernelpath.kernels import KERNELS
 from kernelpath.mkl._budget_set import Budget
 from kernelpath.mkl.losses import DualProblem, Hinge
-from kernelpath.mkl.weighted_kernels.columns import Part, SumOfParts
+from kernelpath.mkl.weighted_kernels.columns import Part, SumOfColumnKernels
 from kernelpath.mkl.weighted_kernels.precomputed import GivenKernels
 from kernelpath.mkl.weighted_kernels.products import ARDPolynomial, ProductRBF
 from kernelpath.utils.probes import (
@@ -75,7 +75,7 @@ def test_weighted_kernels_of_the_package_pass():
     Z = Z[:20]
     probe_weighted(ProductRBF(Z), Z)
     probe_weighted(ARDPolynomial(Z), Z)
-    probe_weighted(SumOfParts(Z, [Part(kp.RBF(), (j,), 0.5) for j in range(5)]), Z)
+    probe_weighted(SumOfColumnKernels(Z, [Part(kp.RBF(), (j,), 0.5) for j in range(5)]), Z)
     grams = [np.outer(z, z) for z in Z.T]
     probe_weighted(GivenKernels(grams), grams)
 

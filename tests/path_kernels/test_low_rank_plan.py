@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 import kernelpath as kp
 from kernelpath.path_kernels import low_rank_plan as module
-from kernelpath.path_kernels.low_rank_plan import recipe
+from kernelpath.path_kernels.low_rank_plan import low_rank_plan
 
 
 def _made(groups, n_points, n_columns):
-    """The weights that a recipe stands for, multiplied out."""
+    """The weights that a plan stands for, multiplied out."""
     made = np.zeros((n_points, n_columns))
     for group in groups:
         before = 0
@@ -47,7 +47,7 @@ def test_any_weights_are_made(seed, n_columns, n_points):
     weights = np.where((at >= first) & (at < last), rough if seed % 3 == 0 else smooth, 0.0)
     weights, first, last = _ranges(weights)
     for dtype, tol in ((np.float64, 1e-13), (np.float32, 1e-6)):
-        made = _made(recipe(weights, first, last, dtype), n_points, n_columns)
+        made = _made(low_rank_plan(weights, first, last, dtype), n_points, n_columns)
         assert np.abs(made - weights).max() <= tol * weights.max()
 
 
@@ -55,7 +55,7 @@ def test_a_path_needs_few_multiplications():
     data = kp.datasets.make_ring(n_samples=200, n_features=400, random_state=0)
     weights = kp.LpKTASelector().fit(data.X, data.y).path_.weights.toarray()
     weights, first, last = _ranges(weights[:, weights.any(axis=0)])
-    groups = recipe(weights, first, last, np.float32)
+    groups = low_rank_plan(weights, first, last, np.float32)
     total = sum(group.mix.size for group in groups)
     for step in (step for group in groups for step in group.steps):
         total += sum(part.size for _, part in step.plain)
@@ -66,7 +66,7 @@ def test_a_path_needs_few_multiplications():
 def test_groups_are_cut_where_many_sums_are_held(monkeypatch):
     monkeypatch.setattr(module, "MOST_SUMS", 2)
     weights = np.linspace(1.0, 2.0, 30)[:, None] + np.linspace(0.0, 1.0, 600)
-    groups = recipe(weights, np.zeros(600, dtype=int), np.full(600, 30), np.float64)
+    groups = low_rank_plan(weights, np.zeros(600, dtype=int), np.full(600, 30), np.float64)
     assert [group.mix.shape for group in groups] == [(30, 2)] * 10
     np.testing.assert_allclose(_made(groups, 30, 600), weights, rtol=1e-13)
 
@@ -74,6 +74,6 @@ def test_groups_are_cut_where_many_sums_are_held(monkeypatch):
 @pytest.mark.parametrize("n_points", [1, 4, 7])
 def test_few_points_are_taken_as_they_are(n_points):
     weights = np.ones((n_points, 5))
-    (group,) = recipe(weights, np.zeros(5, dtype=int), np.full(5, n_points), np.float64)
+    (group,) = low_rank_plan(weights, np.zeros(5, dtype=int), np.full(5, n_points), np.float64)
     assert group.mix.size == 0
     assert group.steps[0].basis is None

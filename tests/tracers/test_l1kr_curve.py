@@ -269,7 +269,7 @@ def test_steps_that_lead_nowhere_come_to_an_end(monkeypatch):
     monkeypatch.setattr(homotopy, "LONGEST", 1e-7)
     monkeypatch.setattr(homotopy, "FIRST_STEP", 1e-7)
     places, end = traced(system_of())
-    assert end == homotopy.STUCK
+    assert end == homotopy.End.STUCK
     assert len(places) < 400
 
 

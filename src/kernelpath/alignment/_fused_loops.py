@@ -18,7 +18,7 @@ from kernelpath.utils.compiled import compiled
 
 
 @compiled()
-def class_lane(
+def fused_pass(
     values, first, order, starts, combine, mass, total, tol, grid_step, grid_first, sweep_degree,
     degree, even, odd, tail, corner, statistics, out, done,
 ):  # fmt: skip

@@ -22,7 +22,7 @@ from kernelpath.kernels.feature import (
     resolve_kernel,
 )
 from kernelpath.kernels.widths import refuse_idle_widths
-from kernelpath.tables.table import ColumnTable, as_column_table, unmasked
+from kernelpath.tables.table import Table, as_column_table, unmasked
 from kernelpath.tables.targets import Target, check_sample_weight, encode_target
 from kernelpath.utils.progress import begin, progress_bar
 from kernelpath.utils.units import in_units, sizes_of
@@ -126,7 +126,7 @@ def alignments(
 
 
 def align_table(
-    table: ColumnTable,
+    table: Table,
     y: ArrayLike,
     *,
     kernel: str | FeatureKernel = "rbf",
@@ -172,7 +172,7 @@ def align_table(
 
 
 def _aligned(
-    table: ColumnTable,
+    table: Table,
     target: Target,
     kernels: list[tuple[FeatureKernel, NDArray[np.intp]]],
     gamma: NDArray[np.float64] | None,
@@ -206,7 +206,7 @@ def _aligned(
 
 
 def _own_widths(
-    table: ColumnTable,
+    table: Table,
     kernel: FeatureKernel,
     columns: NDArray[np.intp],
     gamma: NDArray[np.float64],
@@ -226,7 +226,7 @@ def _own_widths(
     return widths
 
 
-def width_power(kernel: FeatureKernel, table: ColumnTable) -> int:
+def width_power(kernel: FeatureKernel, table: Table) -> int:
     """Power of the unit of a column that its width has; only kernels of this package tell."""
     power = WIDTH_POWERS.get(type(kernel))
     if power is None:
@@ -240,7 +240,7 @@ def width_power(kernel: FeatureKernel, table: ColumnTable) -> int:
 
 
 def _in_units_of(
-    table: ColumnTable,
+    table: Table,
     result: AlignmentResult,
     kernels: list[tuple[FeatureKernel, NDArray[np.intp]]],
     exponents: NDArray[np.int64],
@@ -295,7 +295,7 @@ def _check_gamma(gamma: ArrayLike | None, n_features: int) -> NDArray[np.float64
 
 
 def kernel_per_column(
-    kernel: str | FeatureKernel, table: ColumnTable
+    kernel: str | FeatureKernel, table: Table
 ) -> list[tuple[FeatureKernel, NDArray[np.intp]]]:
     """Which kernel serves which columns."""
     text = np.flatnonzero(table.categorical)
@@ -329,7 +329,7 @@ def without_weightless_rows(
     return values[keep], np.asarray(y)[keep], weights[keep]
 
 
-def _refuse_non_finite(table: ColumnTable, columns: NDArray[np.intp]) -> None:
+def _refuse_non_finite(table: Table, columns: NDArray[np.intp]) -> None:
     """Refuse NaN and infinity; other columns are only large or small."""
     columns = np.sort(columns)
     sizes = sizes_of(table.values[:, columns].astype(np.float64))

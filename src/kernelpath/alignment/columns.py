@@ -1,7 +1,7 @@
 """A table as columns: dense in either order or sparse, read in blocks of features.
 
 ``DenseColumns`` and ``SparseColumns`` hide layout and type.  Both cut the table into slices of
-neighbouring features and open a slice as a *task*: statistics of its columns, and their points
+neighbouring features and open a slice as a *block*: statistics of its columns, and their points
 as ragged float64 blocks, in which ``values[ptr[f]:ptr[f + 1]]`` are the points of feature ``f``.
 """
 
@@ -20,12 +20,12 @@ from kernelpath.alignment.accumulators import ColumnStatistics
 
 ROW_CHUNK = 1024
 TILE_SIZE = 196608  # float64 values of a tile: stays in cache
-DENSE_TASK = (TILE_SIZE, 8 * TILE_SIZE)  # values of a dense task, at least and at most
-SPARSE_TASK = 400_000  # stored entries of a sparse task
+DENSE_BLOCK = (TILE_SIZE, 8 * TILE_SIZE)  # values of a dense block, at least and at most
+SPARSE_BLOCK = 400_000  # stored entries of a sparse block
 
 
 @dataclass(frozen=True)
-class Block:
+class RaggedColumns:
     """Points of some features, with the weight columns that go with them."""
 
     values: NDArray[np.float64]
@@ -38,7 +38,7 @@ class Block:
         """Number of points of each feature."""
         return np.diff(self.ptr)
 
-    def take(self, features: NDArray[np.intp]) -> Block:
+    def take(self, features: NDArray[np.intp]) -> RaggedColumns:
         """Return the block of some of the features."""
         if len(features) == len(self.ptr) - 1:
             return self
@@ -48,10 +48,10 @@ class Block:
         columns = self.columns
         if not self.shared:
             columns = np.concatenate([columns[:, s] for s in spans], axis=1)
-        return Block(values, ptr.astype(np.int64), columns, self.shared)
+        return RaggedColumns(values, ptr.astype(np.int64), columns, self.shared)
 
 
-class Task(Protocol):
+class ColumnBlock(Protocol):
     """Neighbouring features, opened for contraction."""
 
     @property
@@ -69,11 +69,11 @@ class Task(Protocol):
     def parts(self, which: NDArray[np.intp]) -> list[NDArray[np.intp]]:
         """Split features into lots that stay in cache."""
 
-    def points(self, which: NDArray[np.intp]) -> tuple[Block, NDArray[np.intp]]:
-        """Return a block and where in it the wanted features stand."""
+    def points(self, which: NDArray[np.intp]) -> tuple[RaggedColumns, NDArray[np.intp]]:
+        """Return points and where among them the wanted features stand."""
 
     def per_point_block(self, values: NDArray, which: NDArray[np.intp]) -> NDArray:
-        """Values per feature of the task, rearranged for the block of ``points(which)``."""
+        """Values per feature of the block, rearranged for those of ``points(which)``."""
 
 
 class TableColumns(Protocol):
@@ -83,7 +83,7 @@ class TableColumns(Protocol):
     n_features: int
 
     def slices(self) -> Iterator[slice]:
-        """Cut the features; large enough to hide the cost of a task, small enough to share."""
+        """Cut the features; large enough to hide the cost of a block, small enough to share."""
 
     @property
     def feature_major(self) -> NDArray | None:
@@ -94,7 +94,7 @@ class TableColumns(Protocol):
         features: slice,
         columns: NDArray[np.float64],
         statistics: ColumnStatistics | None = None,
-    ) -> Task:
+    ) -> ColumnBlock:
         """Open a slice; ``columns`` is (n_columns, n_samples), sample weights first.
 
         ``statistics`` spares the first pass where they are known.
@@ -102,7 +102,7 @@ class TableColumns(Protocol):
 
 
 @dataclass
-class DenseTask:
+class DenseBlock:
     """Some features of a dense table; points are read when asked for."""
 
     source: DenseColumns
@@ -122,12 +122,12 @@ class DenseTask:
         width = max(1, TILE_SIZE // self.source.n_samples)
         return np.array_split(which, range(width, len(which), width))
 
-    def points(self, which: NDArray[np.intp]) -> tuple[Block, NDArray[np.intp]]:
+    def points(self, which: NDArray[np.intp]) -> tuple[RaggedColumns, NDArray[np.intp]]:
         """Return whole columns, in the order of ``which``."""
         n = self.source.n_samples
         values = self.source.tile(which + self.first, np.arange(n))
         ptr = np.arange(len(which) + 1, dtype=np.int64) * n
-        return Block(values.reshape(-1), ptr, self.columns, True), np.arange(len(which))
+        return RaggedColumns(values.reshape(-1), ptr, self.columns, True), np.arange(len(which))
 
     def per_point_block(self, values: NDArray, which: NDArray[np.intp]) -> NDArray:
         """Values in the order of ``which``."""
@@ -157,28 +157,28 @@ class DenseTask:
 
 
 @dataclass(frozen=True)
-class SparseTask:
+class SparseBlock:
     """Some features of a sparse table, as sorted distinct values with summed weights."""
 
-    block: Block
+    ragged: RaggedColumns
     statistics: ColumnStatistics
     merged = True
 
     @property
     def n_points(self) -> NDArray[np.int64]:
         """Number of distinct values of each feature."""
-        return self.block.n_points
+        return self.ragged.n_points
 
     def parts(self, which: NDArray[np.intp]) -> list[NDArray[np.intp]]:
-        """All at once: the block exists already."""
+        """All at once: the points exist already."""
         return [which]
 
-    def points(self, which: NDArray[np.intp]) -> tuple[Block, NDArray[np.intp]]:
-        """Return the whole block, and the wanted features in it."""
-        return self.block, which
+    def points(self, which: NDArray[np.intp]) -> tuple[RaggedColumns, NDArray[np.intp]]:
+        """Return all points, and the wanted features among them."""
+        return self.ragged, which
 
     def per_point_block(self, values: NDArray, which: NDArray[np.intp]) -> NDArray:
-        """Values as they are: the block holds all features."""
+        """Values as they are: all features are there."""
         return values
 
 
@@ -209,7 +209,7 @@ class DenseColumns:
 
     def slices(self) -> Iterator[slice]:
         """Cut the features; the cut depends on the shape of the table only."""
-        size = np.clip(self.n_samples * self.n_features // 16, *DENSE_TASK)
+        size = np.clip(self.n_samples * self.n_features // 16, *DENSE_BLOCK)
         # A row-major table is read in stretches of at least 2 kB a row.
         width = max(8 if self._by_feature else 256, int(size // self.n_samples))
         for start in range(0, self.n_features, width):
@@ -220,10 +220,10 @@ class DenseColumns:
         features: slice,
         columns: NDArray[np.float64],
         statistics: ColumnStatistics | None = None,
-    ) -> DenseTask:
+    ) -> DenseBlock:
         """Run the first pass over the rows of some features, unless its result is given."""
         statistics = statistics or self._statistics(features, columns[0])
-        return DenseTask(self, features.start, statistics, columns)
+        return DenseBlock(self, features.start, statistics, columns)
 
     def _statistics(self, features: slice, weights: NDArray[np.float64]) -> ColumnStatistics:
         """First pass over the rows of some features."""
@@ -282,9 +282,9 @@ class SparseColumns:
         self._data = data
 
     def slices(self) -> Iterator[slice]:
-        """Cut the features so that each task has about as many stored entries."""
+        """Cut the features so that each block has about as many stored entries."""
         entries = self._X.indptr
-        ends = np.searchsorted(entries, np.arange(SPARSE_TASK, entries[-1], SPARSE_TASK))
+        ends = np.searchsorted(entries, np.arange(SPARSE_BLOCK, entries[-1], SPARSE_BLOCK))
         start = 0
         for stop in [*np.unique(ends).tolist(), self.n_features]:
             if stop > start:
@@ -296,14 +296,14 @@ class SparseColumns:
         features: slice,
         columns: NDArray[np.float64],
         statistics: ColumnStatistics | None = None,
-    ) -> SparseTask:
+    ) -> SparseBlock:
         """Merge equal values and take their statistics."""
-        block = self._block(features, columns)
+        ragged = self._ragged(features, columns)
         statistics = ColumnStatistics(features.stop - features.start)
-        statistics.update_points(block.values, block.ptr, block.columns[0])
-        return SparseTask(block, statistics)
+        statistics.update_points(ragged.values, ragged.ptr, ragged.columns[0])
+        return SparseBlock(ragged, statistics)
 
-    def _block(self, features: slice, columns: NDArray[np.float64]) -> Block:
+    def _ragged(self, features: slice, columns: NDArray[np.float64]) -> RaggedColumns:
         """Return the points of neighbouring features; ``columns`` is (n_columns, n_samples)."""
         indptr = self._X.indptr[features.start : features.stop + 1]
         lo, hi = int(indptr[0]), int(indptr[-1])
@@ -322,4 +322,4 @@ class SparseColumns:
             weights,
             ptr,
         )
-        return Block(values[:end], ptr, np.ascontiguousarray(weights[:, :end]), False)
+        return RaggedColumns(values[:end], ptr, np.ascontiguousarray(weights[:, :end]), False)

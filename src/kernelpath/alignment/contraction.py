@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from kernelpath.alignment import _narrow_loops, _point_loops
 from kernelpath.alignment.accumulators import ChebyshevMoments
-from kernelpath.alignment.columns import ROW_CHUNK, TILE_SIZE, DenseTask, Task
+from kernelpath.alignment.columns import ROW_CHUNK, TILE_SIZE, ColumnBlock, DenseBlock
 from kernelpath.alignment.expansions import (
     SHORTEST,
     chebyshev_table,
@@ -20,7 +20,7 @@ from kernelpath.alignment.expansions import (
     stack_tables,
     tolerance_key,
 )
-from kernelpath.alignment.fused import ClassLane
+from kernelpath.alignment.fused import FusedPass
 from kernelpath.alignment.own import own_pairwise
 from kernelpath.kernels import RBF, FeatureKernel, codes, formula_code
 from kernelpath.tables.targets import Target
@@ -42,7 +42,7 @@ class Widths:
     gamma: NDArray[np.float64]
 
 
-class Contractor:
+class Contraction:
     """Contracts columns with one target under one kernel.
 
     Parameters
@@ -70,26 +70,26 @@ class Contractor:
             self._combine = np.vstack([np.ones(len(target.codes)), target.codes.T])
             self._chunks = _class_sorted_chunks(target.group, len(target.codes), ROW_CHUNK)
 
-    # -- one task -----------------------------------------------------------------------------
+    # -- one block -----------------------------------------------------------------------------
 
-    def lane(self) -> ClassLane | None:
-        """Return the fast lane, if this target and kernel can use it."""
+    def fused(self) -> FusedPass | None:
+        """Return the pass that does all in one, if this target and kernel can use it."""
         usual = self.grouped and self.code == codes.RBF and self.method != "exact"
         usual = usual and type(self.kernel) is RBF  # a subclass may have another width
         n = self.target.n_samples
         if not usual or n <= FEW_ROWS or self.target.group is None:
             return None
         ((order, starts),) = _class_sorted_chunks(self.target.group, len(self._combine.T), n)
-        return ClassLane(order, starts, self._combine, self.mass, self.tol, self._key)
+        return FusedPass(order, starts, self._combine, self.mass, self.tol, self._key)
 
     def align(
-        self, task: Task, widths: Widths, skip: NDArray[np.bool_] | None = None
+        self, block: ColumnBlock, widths: Widths, skip: NDArray[np.bool_] | None = None
     ) -> NDArray[np.float64]:
-        """Alignments, error bounds and traces of the features of a task, but those to skip."""
+        """Alignments, error bounds and traces of the features of a block, but those to skip."""
         answers = np.zeros((3, len(widths.gamma)))
         if skip is not None and skip.all():
             return answers
-        job = _Job(task, widths)
+        job = _Job(block, widths)
         plan = self._plan(job)
         if skip is not None:
             plan[skip] = NONE
@@ -100,7 +100,7 @@ class Contractor:
         return answers
 
     def _plan(self, job: _Job) -> NDArray[np.int64]:
-        n_points = job.task.n_points
+        n_points = job.block.n_points
         plan = np.full(len(n_points), PAIRWISE)
         if self.code == codes.RBF and self.method != "exact":
             few = FEW_ROWS if self.method == "auto" else 2
@@ -109,9 +109,9 @@ class Contractor:
             longest = np.interp(n_points, [200, 2000], [14.0, 30.0])
             plan = np.where(length <= longest, CHEBYSHEV, FOURIER)
             plan[length > LONGEST_FOURIER] = SORTED
-            plan[n_points <= (FEW_POINTS if job.task.merged else few)] = PAIRWISE
-            if not job.task.merged:
-                plan[job.task.statistics.two_valued] = TWO_VALUED
+            plan[n_points <= (FEW_POINTS if job.block.merged else few)] = PAIRWISE
+            if not job.block.merged:
+                plan[job.block.statistics.two_valued] = TWO_VALUED
         plan[job.widths.constant | (n_points < 2)] = NONE
         return plan
 
@@ -143,11 +143,11 @@ class Contractor:
             forms = self._chebyshev(job, which, finer)
         else:
             forms = np.vstack(
-                [self._points(job, algorithm, part, finer) for part in job.task.parts(which)]
+                [self._points(job, algorithm, part, finer) for part in job.block.parts(which)]
             )
         answers = ratios(forms)
         if algorithm == TWO_VALUED:  # its forms leave out a common factor, the squared distance
-            gap = job.task.statistics.hi[which] - job.task.statistics.lo[which]
+            gap = job.block.statistics.hi[which] - job.block.statistics.lo[which]
             scaled = np.sqrt(job.widths.gamma[which]) * gap  # planned for RBF only
             answers[2] *= 2.0 * self.kernel.half_squared_distance(scaled, 0.0, 1.0)
         return answers
@@ -158,17 +158,17 @@ class Contractor:
         self, job: _Job, algorithm: int, features: NDArray[np.intp], finer: bool
     ) -> NDArray[np.float64]:
         """Run a column algorithm on some features of the job."""
-        block, which = job.task.points(features)
-        out = np.zeros((len(block.ptr) - 1, 3))
-        args = (block.values, block.ptr, block.columns, block.shared, which)
+        ragged, which = job.block.points(features)
+        out = np.zeros((len(ragged.ptr) - 1, 3))
+        args = (ragged.values, ragged.ptr, ragged.columns, ragged.shared, which)
         gamma, center, origin, mean, high = (
-            job.task.per_point_block(values, features)
-            for values in (job.widths.gamma, job.center, *job.task.statistics.anchors)
+            job.block.per_point_block(values, features)
+            for values in (job.widths.gamma, job.center, *job.block.statistics.anchors)
         )
         code, exact = self.code, self.method == "exact"
         degree, coef0 = getattr(self.kernel, "degree", 1), getattr(self.kernel, "coef0", 0.0)
         if code == codes.OWN:
-            own_pairwise(self.kernel, block, which, origin, mean, gamma, out)
+            own_pairwise(self.kernel, ragged, which, origin, mean, gamma, out)
         elif algorithm == TWO_VALUED:
             _point_loops.two_valued(*args, high, out)
         elif algorithm == FOURIER:
@@ -201,48 +201,50 @@ class Contractor:
         # Widen the interval to the grid length: u = 1 at length / grid length of the half range.
         length = np.maximum(job.length[which], SHORTEST)
         scale = length / (grid_length(index) * job.half_range[which])
-        by_class = self.grouped and isinstance(job.task, DenseTask)
+        by_class = self.grouped and isinstance(job.block, DenseBlock)
         combine = self._combine if by_class else np.eye(len(self.columns))
-        width = self._tile_width(job.task, len(which))
+        width = self._tile_width(job.block, len(which))
         forms = np.empty((len(which), 3))
         for start in range(0, len(which), width):
             part = slice(start, min(start + width, len(which)))
             moments = ChebyshevMoments(
                 center[part], scale[part], table[part], stack, len(combine.T)
             )
-            self._add_rows(moments, job.task, which[part])
+            self._add_rows(moments, job.block, which[part])
             forms[part] = moments.finish(combine, self.mass, self.total)
         return forms
 
-    def _tile_width(self, task: Task, n_features: int) -> int:
+    def _tile_width(self, block: ColumnBlock, n_features: int) -> int:
         """Features at a time: as many as fit into cache, all where nothing is copied."""
-        if not (self.grouped and isinstance(task, DenseTask)):
+        if not (self.grouped and isinstance(block, DenseBlock)):
             return max(4, TILE_SIZE // self.target.n_samples)
-        if task.in_place:
+        if block.in_place:
             return n_features
         return max(4, TILE_SIZE // min(ROW_CHUNK, self.target.n_samples))
 
-    def _add_rows(self, moments: ChebyshevMoments, task: Task, which: NDArray[np.intp]) -> None:
+    def _add_rows(
+        self, moments: ChebyshevMoments, block: ColumnBlock, which: NDArray[np.intp]
+    ) -> None:
         """Second pass over the rows of a tile, per class where rows weigh the same."""
-        if self.grouped and isinstance(task, DenseTask):
+        if self.grouped and isinstance(block, DenseBlock):
             for order, starts in self._chunks:
-                moments.add_groups(*task.rows(which, order), starts)
+                moments.add_groups(*block.rows(which, order), starts)
         else:
-            block, chosen = task.points(which)
-            block = block.take(chosen)
-            moments.add_columns(block.values, block.ptr, block.columns, block.shared)
+            ragged, chosen = block.points(which)
+            ragged = ragged.take(chosen)
+            moments.add_columns(ragged.values, ragged.ptr, ragged.columns, ragged.shared)
 
-    def median_scale(self, task: Task, wanted: NDArray[np.intp]) -> NDArray[np.float64]:
-        """Median distance between rows, of the wanted columns of a task."""
+    def median_scale(self, block: ColumnBlock, wanted: NDArray[np.intp]) -> NDArray[np.float64]:
+        """Median distance between rows, of the wanted columns of a block."""
         weights = self.columns[0]
         # Whole numbers are counts; other weights are taken relative to the smallest.
         unit = 1.0 if np.all(weights == np.floor(weights)) else float(weights.min())
         scales = [np.zeros(0)]
-        for part in task.parts(wanted):
-            block, which = task.points(part)
-            out = np.zeros(len(block.ptr) - 1)
+        for part in block.parts(wanted):
+            ragged, which = block.points(part)
+            out = np.zeros(len(ragged.ptr) - 1)
             _point_loops.median_distance(
-                block.values, block.ptr, block.columns[0], block.shared, which, unit, out
+                ragged.values, ragged.ptr, ragged.columns[0], ragged.shared, which, unit, out
             )
             scales.append(out[which])
         return np.concatenate(scales)
@@ -259,21 +261,21 @@ def ratios(forms: NDArray[np.float64]) -> NDArray[np.float64]:
 
 @dataclass(frozen=True)
 class _Job:
-    """A task with the widths of its columns."""
+    """A block with the widths of its columns."""
 
-    task: Task
+    block: ColumnBlock
     widths: Widths
 
     @property
     def center(self) -> NDArray[np.float64]:
         """Middle of the range of each column."""
-        statistics = self.task.statistics
+        statistics = self.block.statistics
         return 0.5 * statistics.lo + 0.5 * statistics.hi
 
     @property
     def half_range(self) -> NDArray[np.float64]:
         """Largest distance of a value from the middle; rounding makes the middle uneven."""
-        statistics = self.task.statistics
+        statistics = self.block.statistics
         center = self.center
         return np.maximum(statistics.hi - center, center - statistics.lo)
 

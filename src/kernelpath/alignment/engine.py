@@ -1,6 +1,6 @@
 """Alignments of all features of a table: plan, tiles, threads, and a second look where needed.
 
-A block of neighbouring features is one task.  Tasks write to their own slice of the result and
+A block of neighbouring features is one job.  Jobs write to their own slice of the result and
 share nothing else, so the result is the same bits for any number of threads.
 """
 
@@ -15,8 +15,8 @@ from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
 from kernelpath.alignment.accumulators import ColumnStatistics
-from kernelpath.alignment.columns import TableColumns, Task
-from kernelpath.alignment.contraction import Contractor, Widths, ratios
+from kernelpath.alignment.columns import ColumnBlock, TableColumns
+from kernelpath.alignment.contraction import Contraction, Widths, ratios
 from kernelpath.kernels.feature import FeatureKernel
 from kernelpath.tables.targets import Target
 
@@ -67,31 +67,31 @@ def compute(
     progress: Progress | None = None,
 ) -> AlignmentResult:
     """Alignment of every feature of ``source`` with ``target``."""
-    contractor = Contractor(target, kernel, method, tol)
+    contractor = Contraction(target, kernel, method, tol)
     result = AlignmentResult.empty(source.n_features)
     bad = np.zeros(source.n_features, dtype=bool)
     in_place = source.feature_major
-    lane = contractor.lane() if bandwidth == "std" and gamma is None else None
+    fused = contractor.fused() if bandwidth == "std" and gamma is None else None
 
     def work(features: slice) -> int:
         done = None
-        if lane is not None and in_place is not None:
-            statistics, forms, done = lane.run(in_place, features)
-            task = source.open(features, contractor.columns, statistics)
+        if fused is not None and in_place is not None:
+            statistics, forms, done = fused.run(in_place, features)
+            block = source.open(features, contractor.columns, statistics)
         else:
-            task = source.open(features, contractor.columns)
-        bad[features] = _unusable(task.statistics)
+            block = source.open(features, contractor.columns)
+        bad[features] = _unusable(block.statistics)
         if bad.any():  # only look for further bad columns
             return features.stop - features.start
         given = None if gamma is None else gamma[features]
-        widths = _widths(task, contractor, bandwidth, given)
-        answers = contractor.align(task, widths, done)
+        widths = _widths(block, contractor, bandwidth, given)
+        answers = contractor.align(block, widths, done)
         if done is not None:
             answers[:, done] = ratios(forms[done])
         result.values[features], result.bounds[features], result.traces[features] = answers
         result.constant[features] = widths.constant
         result.gamma[features] = widths.gamma
-        result.center[features] = task.statistics.mean
+        result.center[features] = block.statistics.mean
         return features.stop - features.start
 
     _run(work, list(source.slices()), effective_n_jobs(n_jobs), source.n_features, progress)
@@ -136,17 +136,17 @@ def _unusable(statistics: ColumnStatistics) -> NDArray[np.bool_]:
 
 
 def _widths(
-    task: Task, contractor: Contractor, bandwidth: str, gamma: NDArray[np.float64] | None
+    block: ColumnBlock, contractor: Contraction, bandwidth: str, gamma: NDArray[np.float64] | None
 ) -> Widths:
     """Width parameter of each column, and which columns are constant."""
-    statistics = task.statistics
+    statistics = block.statistics
     constant = statistics.hi - statistics.lo < SMALLEST_RANGE
     if gamma is not None:
         return Widths(constant, gamma)
     scale = np.where(constant, 1.0, statistics.std)
     if bandwidth == "median" and not contractor.kernel.scale_free:
         wanted = np.flatnonzero(~constant)
-        median = contractor.median_scale(task, wanted)
+        median = contractor.median_scale(block, wanted)
         # More than half of the pairs may be equal (sparse counts): the spread serves then.
         scale[wanted] = np.where(median > 0, median, scale[wanted])
     return Widths(constant, contractor.kernel.gamma(scale))

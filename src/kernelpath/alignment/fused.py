@@ -1,4 +1,4 @@
-"""The fast lane: see ``_lane_loops``."""
+"""Statistics and moments of a column in one pass: see ``_fused_loops``."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelpath.alignment import _fused_loops as _lane_loops
-from kernelpath.alignment import _moment_loops
+from kernelpath.alignment import _fused_loops, _moment_loops
 from kernelpath.alignment.accumulators import ColumnStatistics
 from kernelpath.alignment.expansions import (
     GRID_RATIO,
@@ -25,14 +24,14 @@ SHORTEST_LENGTH, LONGEST_LENGTH = 2.0, 12.0  # range / std of the columns served
 
 @functools.lru_cache(maxsize=16)
 def _tables(key: int) -> tuple[int, TableStack]:
-    """First grid index of the lane, and the tables of all its grid lengths."""
+    """First grid index of the pass, and the tables of all its grid lengths."""
     first, last = grid_index(np.array([SHORTEST_LENGTH, LONGEST_LENGTH])).tolist()
     return first, stack_tables([chebyshev_table(k, key) for k in range(first, last + 1)])
 
 
 @dataclass(frozen=True)
-class ClassLane:
-    """Everything the lane needs to know of a target.
+class FusedPass:
+    """Everything the pass needs to know of a target.
 
     Attributes
     ----------
@@ -62,7 +61,7 @@ class ClassLane:
         statistics.total_weight = float(len(self.order))
         forms, done = np.zeros((n, 3)), np.zeros(n, dtype=bool)
         first, stack = _tables(self.key)
-        _lane_loops.class_lane(
+        _fused_loops.fused_pass(
             values,
             features.start,
             self.order,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelpath.alignment.columns import Block
+from kernelpath.alignment.columns import RaggedColumns
 from kernelpath.errors import ExtensionError
 from kernelpath.kernels import FeatureKernel, distance_block
 
@@ -15,7 +15,7 @@ ROUNDING = 1e-8  # relative: a form further below 0 is no rounding error
 
 def own_pairwise(
     kernel: FeatureKernel,
-    block: Block,
+    block: RaggedColumns,
     which: NDArray[np.intp],
     origin: NDArray[np.float64],
     mean: NDArray[np.float64],

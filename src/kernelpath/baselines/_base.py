@@ -16,7 +16,7 @@ from kernelpath.errors import DataError, not_one_of
 from kernelpath.estimators._base import PathSelector
 from kernelpath.estimators._nmmkl_units import budgets_of, budgets_up_to
 from kernelpath.path.feature_path import EventTable, FeaturePath
-from kernelpath.tables.table import ColumnTable, check_finite, report_constant
+from kernelpath.tables.table import Table, check_finite, report_constant
 from kernelpath.tables.targets import as_vector, encode_target, infer_task
 from kernelpath.utils.progress import begin, progress_bar
 
@@ -206,7 +206,7 @@ class BaselineSelector(PathSelector):
         ranking: Ranking,
         usable: NDArray[np.intp],
         budgets: list[int],
-        table: ColumnTable,
+        table: Table,
         y: NDArray,
         task: str,
     ) -> None:
@@ -250,7 +250,7 @@ def check_number(name: str, value: Any, *, positive: bool, whole: bool = False) 
         raise ValueError(f"{name} must be {what} that is {words}, got {value!r}")
 
 
-def standardized(table: ColumnTable) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
+def standardized(table: Table) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
     """Columns of mean 0 and variance 1, without those that are constant, and which they are.
 
     Examples

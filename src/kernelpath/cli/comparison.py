@@ -23,7 +23,7 @@ from kernelpath.estimators.lp_kta import LpKTASelector
 from kernelpath.estimators.nmmkl import NMMKLSelector
 from kernelpath.estimators.path_cv import PathCV
 from kernelpath.tables.encoding import TableEncoder
-from kernelpath.tables.read import Table
+from kernelpath.tables.read import LoadedTable
 from kernelpath.tables.targets import infer_task
 from kernelpath.tracers.any_selector import Baseline, size_grid
 
@@ -182,7 +182,7 @@ def _number(value: Any) -> float | None:
 
 
 def compare(
-    wanted: list[str], table: Table, settings: CVSettings, memory: Path | None
+    wanted: list[str], table: LoadedTable, settings: CVSettings, memory: Path | None
 ) -> Comparison:
     """Score the methods, the first as the path itself and the others as its baselines."""
     start = time.perf_counter()
@@ -204,7 +204,7 @@ def compare(
     return Comparison(model, asked, time.perf_counter() - start, notes + said)
 
 
-def _check_l1kr(table: Table, task: str, n_columns: int) -> list[str]:
+def _check_l1kr(table: LoadedTable, task: str, n_columns: int) -> list[str]:
     """Refuse tables that l1kr cannot rank, before any work; return notes."""
     n_rows, n_classes = len(table.y), len(np.unique(table.y))
     if task == "classification" and n_classes > 2:

@@ -22,7 +22,7 @@ from kernelpath.cli.run import (
 from kernelpath.cli.settings import CVSettings
 from kernelpath.errors import DataError, not_one_of
 from kernelpath.estimators.path_cv import PathCV
-from kernelpath.tables.read import Table
+from kernelpath.tables.read import LoadedTable
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ def fold_shares(model: PathCV, size: int) -> dict[int, float] | None:
 # -- the table -------------------------------------------------------------------------------------
 
 
-def split_groups(table: Table, column: str | None) -> tuple[Table, Any]:
+def split_groups(table: LoadedTable, column: str | None) -> tuple[LoadedTable, Any]:
     """Take the column of groups out of the features."""
     if column is None:
         return table, None
@@ -106,7 +106,7 @@ def split_groups(table: Table, column: str | None) -> tuple[Table, Any]:
     return replace(table, X=X, feature_names=names, text_columns=text), groups
 
 
-def check_sizes(table: Table, sizes: list[int] | None) -> None:
+def check_sizes(table: LoadedTable, sizes: list[int] | None) -> None:
     """Refuse sizes that the table does not have."""
     most = len(table.feature_names)
     if sizes and sizes[-1] > most:
@@ -122,7 +122,7 @@ def check_sizes(table: Table, sizes: list[int] | None) -> None:
 def fit_cv(
     selector: Any,
     baselines: Any,
-    table: Table,
+    table: LoadedTable,
     settings: CVSettings,
     memory: Path | None,
 ) -> tuple[PathCV, list[str]]:
@@ -146,7 +146,7 @@ def fit_cv(
 
 def run_cv(
     selector: Any,
-    table: Table,
+    table: LoadedTable,
     settings: CVSettings,
     size: int | None,
     memory: Path | None,

@@ -21,7 +21,7 @@ from kernelpath.cli.record import Record, write_page, write_record
 from kernelpath.errors import DataError
 from kernelpath.estimators.lp_kta import LpKTASelector
 from kernelpath.path.feature_path import FeaturePath, PathPoint
-from kernelpath.tables.read import Table
+from kernelpath.tables.read import LoadedTable
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ def run_selector(selector: LpKTASelector, X: Any, y: Any, names: list[str] | Non
     return Run(path, point, selector, time.perf_counter() - start, notes)
 
 
-def run_table(selector: LpKTASelector, table: Table) -> Run:
+def run_table(selector: LpKTASelector, table: LoadedTable) -> Run:
     """Fit to a table from a file; what is wrong with it is said in words of the command line."""
     check_text(table, selector.kernel)
     with naming_bad_columns(table):
@@ -114,7 +114,7 @@ def check_size(path: FeaturePath, size: float | None) -> None:
 # -- what is wrong with a table --------------------------------------------------------------------
 
 
-def check_text(table: Table, kernel: Any) -> None:
+def check_text(table: LoadedTable, kernel: Any) -> None:
     """Refuse text columns for kernels of numbers, and say what to do."""
     if not table.text_columns or kernel in ("auto", "delta"):
         return
@@ -128,7 +128,7 @@ def check_text(table: Table, kernel: Any) -> None:
 
 
 @contextmanager
-def naming_bad_columns(table: Table) -> Iterator[None]:
+def naming_bad_columns(table: LoadedTable) -> Iterator[None]:
     """Name the columns with missing values if those may be why a fit was refused."""
     try:
         yield
@@ -142,13 +142,13 @@ def naming_bad_columns(table: Table) -> Iterator[None]:
         ) from None
 
 
-def category_notes(table: Table) -> list[str]:
+def category_notes(table: LoadedTable) -> list[str]:
     """Say that a column of numbers was used as categories because of some text in it."""
     spoilt = _spoilt_numbers(table)
     return [f"{spoilt}; it was used as categories"] if spoilt else []
 
 
-def _spoilt_numbers(table: Table) -> str:
+def _spoilt_numbers(table: LoadedTable) -> str:
     """Describe the first text column that is mostly numbers, or return ""."""
     for name in table.text_columns:
         text = table.X[name].dropna().astype(str)

@@ -18,7 +18,7 @@ from kernelpath.estimators._notebook import NotebookCard
 from kernelpath.path.feature_path import FeaturePath, PathPoint
 from kernelpath.tables.arrays import check_numbers
 from kernelpath.tables.table import (
-    ColumnTable,
+    Table,
     as_column_table,
     as_pandas,
     is_frame,
@@ -63,7 +63,7 @@ class PathSelector(NotebookCard, PlainSelector, BaseEstimator):
         tags.target_tags.required = True
         return tags
 
-    def _check_table(self, X: Any, y: Any) -> tuple[ColumnTable, NDArray]:
+    def _check_table(self, X: Any, y: Any) -> tuple[Table, NDArray]:
         """Columns and target, with names and counts remembered as scikit-learn does."""
         if y is None:
             raise ValueError(
@@ -112,7 +112,7 @@ class PathSelector(NotebookCard, PlainSelector, BaseEstimator):
         filled = np.flatnonzero(path.n_selected > 0)
         return path[int(filled[-1]) if len(filled) else -1]
 
-    def _describe(self, table: ColumnTable, y: NDArray, **more: Any) -> dict[str, Any]:
+    def _describe(self, table: Table, y: NDArray, **more: Any) -> dict[str, Any]:
         """Provenance of a path: settings, versions and the data it came from."""
         parameters = {
             name: value if isinstance(value, str | int | float | bool | None) else _text(value)

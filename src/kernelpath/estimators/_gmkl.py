@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from kernelpath.errors import DataError, not_one_of
 from kernelpath.estimators._base import PathSelector
-from kernelpath.estimators._gmkl_kernels import BoundKernel
+from kernelpath.estimators._gmkl_kernels import TrainingKernel
 from kernelpath.estimators._gmkl_parts import IDLE, check_parts, probe_parts
 from kernelpath.estimators._gmkl_presets import PRESETS
 from kernelpath.estimators._gmkl_tables import Reader, reader_for
@@ -25,11 +25,11 @@ from kernelpath.mkl.problem import Problem
 from kernelpath.mkl.regularizers import L1
 from kernelpath.mkl.solvers.base import CONVERGED, STALLED, Solution
 from kernelpath.mkl.solvers.choice import solve
-from kernelpath.mkl.solvers.fixed import machine_at, weights_by_rule
+from kernelpath.mkl.solvers.fixed import svm_at, weights_by_rule
 from kernelpath.mkl.solvers.start import natural_start
 from kernelpath.tables.arrays import one_column
 from kernelpath.tables.rows import DistinctRows, shares_of
-from kernelpath.tables.table import ColumnTable, refuse_infinite, report_constant
+from kernelpath.tables.table import Table, refuse_infinite, report_constant
 from kernelpath.tables.targets import as_vector, check_sample_weight
 from kernelpath.tracers import gmkl_strengths as regularizing
 from kernelpath.tracers.gmkl import feature_weights, path_of, trace
@@ -115,19 +115,19 @@ class GMKLBase(PathSelector):
         feasible = NonNegative() if self.feasible is None else self.feasible
         with one_thread_up_to(ONE_THREAD_ROWS, len(y)):
             begin("kernels")
-            self._bound: BoundKernel = self._reader.bind(self, table, self._rows)
+            self._bound: TrainingKernel = self._reader.bind(self, table, self._rows)
             self._bound = self._bound.without_constant()
             report_constant(table, self._bound.constant, stacklevel=4, what=self._reader.unit)
             if self.nystrom is not None:
                 self.trace_left_out_ = self._bound.kernel.left_out  # type: ignore[attr-defined]
             self._learn(Problem(self._bound.kernel, duals, L1(), feasible), table, y)
 
-    def _learn(self, problem: Problem, table: ColumnTable, y: NDArray) -> None:
+    def _learn(self, problem: Problem, table: Table, y: NDArray) -> None:
         probe_parts(self, problem)
         if not (isinstance(self.weights, str) and self.weights == "learn"):
             begin("weights by a rule")
             weights = weights_by_rule(problem, self.weights, shares_of(self._rows.weight))
-            self._keep(machine_at(problem, weights, self.tol))
+            self._keep(svm_at(problem, weights, self.tol))
         elif self.strengths is None and self.exponents is None:
             begin("weights")
             self._keep(self._solve(problem))
@@ -137,7 +137,7 @@ class GMKLBase(PathSelector):
             chosen = solutions[self._position(self.n_features_to_select)]
             self._keep(chosen, missed, len(solutions))
 
-    def _trace(self, problem: Problem, table: ColumnTable, y: NDArray) -> list[Solution]:
+    def _trace(self, problem: Problem, table: Table, y: NDArray) -> list[Solution]:
         """Set the path, and return its solutions."""
         if self.exponents is None:
             name = "strength"

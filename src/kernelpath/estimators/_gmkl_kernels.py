@@ -16,12 +16,12 @@ from kernelpath.kernels import KERNELS as FEATURE_KERNELS
 from kernelpath.kernels import RBF, Delta, FeatureKernel, resolve_kernel
 from kernelpath.kernels.feature import WIDTH_POWERS
 from kernelpath.mkl.weighted_kernels.base import WeightedKernel
-from kernelpath.mkl.weighted_kernels.columns import SumOfParts, one_per_column
+from kernelpath.mkl.weighted_kernels.columns import SumOfColumnKernels, one_per_column
 from kernelpath.mkl.weighted_kernels.products import ARDPolynomial, ProductRBF
 from kernelpath.mkl.weighted_kernels.published import BANDWIDTHS, simple_mkl_parts
 from kernelpath.mkl.weighted_kernels.views import GaussianViews
 from kernelpath.tables.rows import Shares, mean_of, spread_of
-from kernelpath.tables.table import ColumnTable
+from kernelpath.tables.table import Table
 from kernelpath.utils.probes import probe_weighted
 from kernelpath.utils.units import sizes_of
 
@@ -37,7 +37,7 @@ SAMPLE = 16  # columns whose ranks tell how large the factors of all are
 
 
 @dataclass(frozen=True, eq=False)
-class BoundKernel:
+class TrainingKernel:
     """A weighted kernel on the training rows, and what belongs to which feature.
 
     Attributes
@@ -56,7 +56,7 @@ class BoundKernel:
     center: NDArray[np.float64] | None = None
     scale: NDArray[np.float64] | None = None
 
-    def without_constant(self) -> BoundKernel:
+    def without_constant(self) -> TrainingKernel:
         """The same where kernels of constant features belong to no feature: none is selected."""
         own = self.features
         still = (own >= 0) & self.constant[np.maximum(own, 0)]
@@ -75,15 +75,15 @@ class BoundKernel:
         return self.kernel.cross_times(weights, self.standardized(rows), U)  # type: ignore[attr-defined]
 
 
-def bind_kernel(
+def training_kernel(
     kernel: Any,
     base_kernel: Any,
     standardize: bool,
-    table: ColumnTable,
+    table: Table,
     nystrom: int | None = None,
     parameter: str = "base_kernel",
     shares: Shares = None,
-) -> BoundKernel:
+) -> TrainingKernel:
     """Bind the kernel that the parameters of an estimator describe to its training rows.
 
     ``parameter`` is the name that the estimator has for the kernel of a feature; ``shares`` are
@@ -95,7 +95,7 @@ def bind_kernel(
     if isinstance(kernel, str) and kernel == "sum":
         if table.exponents is not None:
             _refuse_own_units(base_kernel, table)
-        return BoundKernel(*_sum(base_kernel, table, nystrom, parameter, shares), constant)
+        return TrainingKernel(*_sum(base_kernel, table, nystrom, parameter, shares), constant)
     if not isinstance(kernel, str) and not hasattr(kernel, "bind"):
         raise not_one_of("kernel", kernel, NAMES, "an object with a method bind(X)")
     if isinstance(kernel, str) and kernel not in KERNELS:
@@ -126,11 +126,11 @@ def bind_kernel(
     features = (
         np.arange(n_features) if made.n_kernels == n_features else np.full(made.n_kernels, -1)
     )
-    return BoundKernel(made, features, constant, center, scale)
+    return TrainingKernel(made, features, constant, center, scale)
 
 
 def _sum(
-    base_kernel: Any, table: ColumnTable, nystrom: int | None, parameter: str, shares: Shares
+    base_kernel: Any, table: Table, nystrom: int | None, parameter: str, shares: Shares
 ) -> tuple[Any, NDArray[np.intp]]:
     """Sum of kernels of columns and the feature of each: as factors, or too many for that."""
     widths = _widths(base_kernel, table, parameter)
@@ -139,10 +139,10 @@ def _sum(
         return GaussianViews(table.values, widths, shares=shares), features
     parts = _parts(base_kernel, table, shares)
     features = np.array([part.columns[0] if len(part.columns) == 1 else -1 for part in parts])
-    return SumOfParts(table.values, parts, nystrom, shares), features
+    return SumOfColumnKernels(table.values, parts, nystrom, shares), features
 
 
-def _widths(base_kernel: Any, table: ColumnTable, parameter: str) -> tuple[float, ...] | None:
+def _widths(base_kernel: Any, table: Table, parameter: str) -> tuple[float, ...] | None:
     """Widths in standard deviations where all kernels are Gaussian, else None."""
     known = (*FEATURE_KERNELS, "auto", *RECIPES)
     if not (isinstance(base_kernel, FeatureKernel) or base_kernel in known):
@@ -157,7 +157,7 @@ def _widths(base_kernel: Any, table: ColumnTable, parameter: str) -> tuple[float
     return (1.0,) if type(own) is RBF and not table.categorical.any() else None
 
 
-def _refuse_text(table: ColumnTable, way: str) -> None:
+def _refuse_text(table: Table, way: str) -> None:
     if table.categorical.any():
         columns = np.flatnonzero(table.categorical)
         raise DataError(f"{table.sentence(columns, 'holds', 'hold')} text; {way}.")
@@ -171,10 +171,10 @@ def _factor_bytes(values: Any, widths: tuple[float, ...]) -> float:
     some = np.unique(np.linspace(0, d - 1, SAMPLE).astype(np.intp))
     X = _dense(values[:, some]).astype(np.float64)
     parts = simple_mkl_parts(X, bandwidths=widths, degrees=(), together=False)
-    return SumOfParts(X, parts).nbytes * (d / len(some))
+    return SumOfColumnKernels(X, parts).nbytes * (d / len(some))
 
 
-def _parts(base_kernel: Any, table: ColumnTable, shares: Shares) -> list:
+def _parts(base_kernel: Any, table: Table, shares: Shares) -> list:
     if isinstance(base_kernel, str) and base_kernel in RECIPES:
         return RECIPES[base_kernel](_dense(table.values).astype(np.float64), shares=shares)
     auto = isinstance(base_kernel, str) and base_kernel == "auto"
@@ -190,7 +190,7 @@ def _constant(values: Any) -> NDArray[np.bool_]:
     return np.asarray(low == high)
 
 
-def _refuse_own_units(base_kernel: Any, table: ColumnTable) -> None:
+def _refuse_own_units(base_kernel: Any, table: Table) -> None:
     """Refuse kernels that compare columns, or whose formula is the user's, where units differ."""
     if isinstance(base_kernel, FeatureKernel) and type(base_kernel) not in WIDTH_POWERS:
         raise _out_of_range(table, "kernels of this package take them")
@@ -198,7 +198,7 @@ def _refuse_own_units(base_kernel: Any, table: ColumnTable) -> None:
         raise _out_of_range(table, "base_kernel='bandwidths' takes them")
 
 
-def _out_of_range(table: ColumnTable, way: str) -> DataError:
+def _out_of_range(table: Table, way: str) -> DataError:
     assert table.exponents is not None
     columns = np.flatnonzero(table.exponents)
     size = sizes_of(table.in_own_units().values)[columns[0]]

@@ -12,14 +12,14 @@ from scipy import sparse
 from sklearn.utils.validation import validate_data
 
 from kernelpath.errors import DataError
-from kernelpath.estimators._gmkl_kernels import BoundKernel, bind_kernel
+from kernelpath.estimators._gmkl_kernels import TrainingKernel, training_kernel
 from kernelpath.mkl.weighted_kernels.matrices import check_grams
 from kernelpath.mkl.weighted_kernels.precomputed import GivenKernels, matrices_of, names_of
 from kernelpath.tables.arrays import check_numbers
 from kernelpath.tables.encoding import TableEncoder
 from kernelpath.tables.rows import DistinctRows, as_given, distinct, shares_of
 from kernelpath.tables.rows_in import check_training_rows
-from kernelpath.tables.table import ColumnTable, as_pandas, check_finite, is_frame
+from kernelpath.tables.table import Table, as_pandas, check_finite, is_frame
 
 PRECOMPUTED = "precomputed"
 
@@ -35,15 +35,13 @@ class Reader(Protocol):
 
     unit: str
 
-    def read(self, estimator: Any, X: Any) -> ColumnTable:
+    def read(self, estimator: Any, X: Any) -> Table:
         """Check the training data; names and counts are remembered as scikit-learn does."""
 
-    def rows(
-        self, table: ColumnTable, y: NDArray, weight: NDArray | None, merge: bool
-    ) -> DistinctRows:
+    def rows(self, table: Table, y: NDArray, weight: NDArray | None, merge: bool) -> DistinctRows:
         """The training rows that count; ``merge`` says whether equal ones may become one."""
 
-    def bind(self, estimator: Any, table: ColumnTable, rows: DistinctRows) -> BoundKernel:
+    def bind(self, estimator: Any, table: Table, rows: DistinctRows) -> TrainingKernel:
         """The weighted kernel of the training rows."""
 
     def read_new(self, estimator: Any, X: Any) -> Any:
@@ -64,23 +62,21 @@ class TableReader:
     unit = "column"
     _encoder: TableEncoder
 
-    def read(self, estimator: Any, X: Any) -> ColumnTable:
+    def read(self, estimator: Any, X: Any) -> Table:
         """Columns as numbers, all finite."""
         self._encoder, rows = check_training_rows(estimator, X)
         check_finite(rows.table)
         return rows.table
 
-    def rows(
-        self, table: ColumnTable, y: NDArray, weight: NDArray | None, merge: bool
-    ) -> DistinctRows:
+    def rows(self, table: Table, y: NDArray, weight: NDArray | None, merge: bool) -> DistinctRows:
         """Rows in an order of their own, so that the order in which they came changes nothing."""
         return distinct(table.values, y, weight, merge)
 
-    def bind(self, estimator: Any, table: ColumnTable, rows: DistinctRows) -> BoundKernel:
+    def bind(self, estimator: Any, table: Table, rows: DistinctRows) -> TrainingKernel:
         """The kernel that the settings describe."""
         values = table.values.tocsr() if sparse.issparse(table.values) else table.values
         own = replace(table, values=values[rows.first])
-        return bind_kernel(
+        return training_kernel(
             estimator.kernel, estimator.base_kernel, estimator.standardize, own, estimator.nystrom,
             shares=shares_of(rows.weight),
         )  # fmt: skip
@@ -108,7 +104,7 @@ class MatrixReader:
     _kernel: GivenKernels
     _given: Any
 
-    def read(self, estimator: Any, X: Any) -> ColumnTable:
+    def read(self, estimator: Any, X: Any) -> Table:
         """Check the matrices; a column of the table sums up one of them."""
         names, matrices = names_of(X), check_grams(matrices_of(X))
         n = len(matrices[0])
@@ -121,15 +117,13 @@ class MatrixReader:
             del estimator.feature_names_in_
         self._given = X
         sums = np.column_stack([K @ np.arange(n, dtype=float) for K in matrices])
-        return ColumnTable(sums, names, np.zeros(len(matrices), dtype=bool))
+        return Table(sums, names, np.zeros(len(matrices), dtype=bool))
 
-    def rows(
-        self, table: ColumnTable, y: NDArray, weight: NDArray | None, merge: bool
-    ) -> DistinctRows:
+    def rows(self, table: Table, y: NDArray, weight: NDArray | None, merge: bool) -> DistinctRows:
         """All rows with a weight: which are the same is not known."""
         return as_given(len(y), weight)
 
-    def bind(self, estimator: Any, table: ColumnTable, rows: DistinctRows) -> BoundKernel:
+    def bind(self, estimator: Any, table: Table, rows: DistinctRows) -> TrainingKernel:
         """The sum of the matrices."""
         weight = None
         if len(rows.first) < len(rows.group) or rows.weight is not None:
@@ -138,7 +132,7 @@ class MatrixReader:
         kernel = GivenKernels(self._given, standardize=bool(estimator.standardize), weight=weight)
         self._kernel = kernel
         del self._given
-        return BoundKernel(kernel, np.arange(kernel.n_kernels), kernel.constant)
+        return TrainingKernel(kernel, np.arange(kernel.n_kernels), kernel.constant)
 
     def read_new(self, estimator: Any, X: Any) -> Any:
         """Matrices between new rows and those of training; the kernel checks them."""

@@ -23,7 +23,7 @@ from kernelpath.path.feature_path import EventTable, FeaturePath
 from kernelpath.tables.arrays import check_numbers
 from kernelpath.tables.standardize import FARTHEST, Columns, check_size
 from kernelpath.tables.table import (
-    ColumnTable,
+    Table,
     as_column_table,
     as_pandas,
     check_finite,
@@ -32,9 +32,9 @@ from kernelpath.tables.table import (
 )
 from kernelpath.tables.targets import as_vector
 from kernelpath.tracers.l1kr.branches import Branch, search_branches
-from kernelpath.tracers.l1kr.curve import SPENT
+from kernelpath.tracers.l1kr.curve import End
 from kernelpath.tracers.l1kr.equations import LEAST_RIDGE, NoRidge, RidgeSystem
-from kernelpath.tracers.l1kr.trace import INTERRUPTED, SOLVERS, L1KRTrace, trace_l1kr
+from kernelpath.tracers.l1kr.trace import SOLVERS, L1KRTrace, trace_l1kr
 from kernelpath.utils.progress import begin, progress_bar
 from kernelpath.utils.provenance import ANOTHER_BRANCH, FROM_ZERO
 from kernelpath.utils.threads import one_thread_up_to
@@ -115,7 +115,7 @@ class L1KRBase(PathSelector):
         self._keep(outcome, kernel, table, y)
         return self
 
-    def _check_columns(self, table: ColumnTable) -> None:
+    def _check_columns(self, table: Table) -> None:
         check_finite(table)
         if table.categorical.any():
             text = np.flatnonzero(table.categorical)
@@ -179,7 +179,7 @@ class L1KRBase(PathSelector):
         if interrupted or not self._searches:
             return outcome
         # Where a path ends with all rows fitted, a smaller loss means little.
-        runs = [one for one in found if one is best or one[1].end != SPENT]
+        runs = [one for one in found if one is best or one[1].end != End.SPENT]
         tell, seed = begin(SEARCHES[1]), self.random_state
         if not isinstance(seed, numbers.Integral):
             seed = check_random_state(seed).randint(2**31 - 1)
@@ -223,7 +223,7 @@ class L1KRBase(PathSelector):
                     raise
                 return found, cut
             found += [] if trace is None else [(system, trace)]
-            if trace is not None and trace.end == INTERRUPTED:
+            if trace is not None and trace.end == End.INTERRUPTED:
                 return found, cut
         return found, ""
 
@@ -240,7 +240,7 @@ class L1KRBase(PathSelector):
         except NoRidge:
             return None
 
-    def _keep(self, outcome: Outcome, kernel: ARDKernel, table: ColumnTable, y: NDArray) -> None:
+    def _keep(self, outcome: Outcome, kernel: ARDKernel, table: Table, y: NDArray) -> None:
         """Fitted attributes, of the curve whose best point has the smallest error."""
         best, system = outcome.best, outcome.best_system
         self._trace, self._bound = best, kernel
@@ -249,7 +249,7 @@ class L1KRBase(PathSelector):
         errors = [one.leave_one_out for one in best.points]
         with np.errstate(over="ignore", under="ignore"):
             self.leave_one_out_ = np.array(errors) * self._unit * self._unit
-        self.position_, self.end_ = best.best, best.end
+        self.position_, self.end_ = best.best, str(best.end)
         self.norm_budget_ = None if system.budget is None else system.budget / system.scale
         self.n_iter_ = max(best.n_jacobians, 1)
         self.paths_ = [
@@ -263,9 +263,7 @@ class L1KRBase(PathSelector):
         self.weights_ = self.path_[self.position_].weights
         self.support_ = self.path_[self.position_].support
 
-    def _path(
-        self, trace: L1KRTrace, system: RidgeSystem, table: ColumnTable, y: NDArray
-    ) -> FeaturePath:
+    def _path(self, trace: L1KRTrace, system: RidgeSystem, table: Table, y: NDArray) -> FeaturePath:
         branch = ANOTHER_BRANCH if isinstance(trace, Branch) else FROM_ZERO
         weights = np.zeros((len(trace.points), table.shape[1]))
         weights[:, self._columns.places] = [point.weights for point in trace.points]

@@ -5,16 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kernelpath.tracers.l1kr.branches import Branch
-from kernelpath.tracers.l1kr.curve import BLURRED_END, SPENT, STUCK
+from kernelpath.tracers.l1kr.curve import End
 from kernelpath.tracers.l1kr.equations import RidgeSystem
-from kernelpath.tracers.l1kr.trace import INTERRUPTED, L1KRPoint, L1KRTrace
+from kernelpath.tracers.l1kr.trace import L1KRPoint, L1KRTrace
 
 NOTHING = 1e-3  # of the target: a machine that explains less is no better than the mean
-WORDS = {
-    SPENT: "the ridge fell to zero before all rows were fitted: the norm budget is more than these "
-    "features can use, as where rows with the same features have other targets. Lower norm_budget",
-    STUCK: "steps became too short. Another norm_budget or a larger tol may lead farther",
-    BLURRED_END: "rounding errors blur it, as where features are nearly the same or the ridge is "
+WORDS: dict[str, str] = {
+    End.SPENT: "the ridge fell to zero before all rows were fitted: the norm budget is more than "
+    "these features can use, as where rows with the same features have other targets. Lower "
+    "norm_budget",
+    End.STUCK: "steps became too short. Another norm_budget or a larger tol may lead farther",
+    End.BLURRED: "rounding errors blur it, as where features are nearly the same or the ridge is "
     "tiny",
 }
 
@@ -77,7 +78,7 @@ class Outcome:
     @property
     def _ended_early(self) -> bool:
         """Whether the path did; one that explains nothing does not count beside a branch."""
-        if not self.trace.ended_early or self.trace.end == INTERRUPTED:
+        if not self.trace.ended_early or self.trace.end == End.INTERRUPTED:
             return False
         return self.branch is None or not all(map(_explains_nothing, self.trace.points))
 

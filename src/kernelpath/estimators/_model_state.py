@@ -10,10 +10,10 @@ from scipy import sparse
 
 from kernelpath.kernels import KERNELS, formula_code, resolve_kernel
 from kernelpath.path_kernels.explicit import CATEGORIES, NYSTROM, ExplicitMap
-from kernelpath.predictors.joint_rbf import JointRBFMachine, Scaling
+from kernelpath.predictors.joint_rbf import JointRBFModel, Scaling
 from kernelpath.predictors.libsvm import SVMHead, Task
-from kernelpath.predictors.nystrom import ColumnMap, LandmarkMap, LinearHead, MappedMachine
-from kernelpath.predictors.weighted_kernel import WeightedKernelMachine
+from kernelpath.predictors.nystrom import ColumnMap, LandmarkMap, LinearHead, MappedModel
+from kernelpath.predictors.weighted_kernel import WeightedKernelModel
 from kernelpath.utils.archive_forms import REAL, WHOLE, Form, checked_text, named, within
 
 Arrays = dict[str, np.ndarray]
@@ -143,7 +143,7 @@ def _support_values(arrays: Arrays) -> Any:
     return values
 
 
-def weighted_state(machine: WeightedKernelMachine) -> State:
+def weighted_state(machine: WeightedKernelModel) -> State:
     """State of a machine on a weighted sum of kernels."""
     kernels = []
     for kernel in machine.kernels:
@@ -156,12 +156,12 @@ def weighted_state(machine: WeightedKernelMachine) -> State:
     return {"kernels": kernels}, arrays
 
 
-def weighted_from(meta: dict[str, Any], arrays: Arrays, task: Task) -> WeightedKernelMachine:
+def weighted_from(meta: dict[str, Any], arrays: Arrays, task: Task) -> WeightedKernelModel:
     """Build the machine again."""
     kernels = tuple(KERNELS[k["name"]](**k["settings"]) for k in meta["kernels"])
     if len(arrays["which"]) and arrays["which"].max() >= len(kernels):
         raise ValueError("a column has a kernel that is not there")
-    return WeightedKernelMachine(
+    return WeightedKernelModel(
         columns=arrays["columns"],
         support_values=_support_values(arrays),
         kernels=kernels,
@@ -173,7 +173,7 @@ def weighted_from(meta: dict[str, Any], arrays: Arrays, task: Task) -> WeightedK
     )
 
 
-def joint_state(machine: JointRBFMachine) -> State:
+def joint_state(machine: JointRBFModel) -> State:
     """State of an RBF machine."""
     scaling = machine.scaling
     arrays = {
@@ -186,17 +186,17 @@ def joint_state(machine: JointRBFMachine) -> State:
     return {"rate": float(machine.rate)}, arrays
 
 
-def joint_from(meta: dict[str, Any], arrays: Arrays, task: Task) -> JointRBFMachine:
+def joint_from(meta: dict[str, Any], arrays: Arrays, task: Task) -> JointRBFModel:
     """Build the machine again."""
     rate = meta["rate"]
     if isinstance(rate, bool) or not isinstance(rate, int | float) or not 0 <= rate < np.inf:
         raise ValueError(f"the rate of the kernel is {rate!r}")
     scaling = Scaling(arrays["mean"], arrays["scale"], arrays["categorical"])
     values = _support_values(arrays)
-    return JointRBFMachine(arrays["columns"], values, scaling, float(rate), head_from(arrays, task))
+    return JointRBFModel(arrays["columns"], values, scaling, float(rate), head_from(arrays, task))
 
 
-def mapped_state(machine: MappedMachine) -> State:
+def mapped_state(machine: MappedModel) -> State:
     """State of a linear SVM behind a feature map."""
     arrays = head_arrays(machine.head)
     feature_map = machine.feature_map
@@ -256,7 +256,7 @@ MAPPED = {
 }
 
 
-def mapped_from(meta: dict[str, Any], arrays: Arrays, task: Task) -> MappedMachine:
+def mapped_from(meta: dict[str, Any], arrays: Arrays, task: Task) -> MappedModel:
     """Build the machine again."""
     checked_text(meta, "name")
     own = {k.removeprefix("map/"): v for k, v in arrays.items() if k.startswith("map/")}
@@ -273,14 +273,14 @@ def mapped_from(meta: dict[str, Any], arrays: Arrays, task: Task) -> MappedMachi
     head = head_from(arrays, task, LinearHead)
     if head is None or head.dual_coef.shape[1] != n_out:
         raise ValueError("the coefficients do not fit the map")
-    return MappedMachine(meta["name"], feature_map, head)
+    return MappedModel(meta["name"], feature_map, head)
 
 
 #: Kind of machine -> how it is taken apart and put together, and the forms of its arrays.
 STATES: dict[str, tuple[Any, Any, Any, dict[str, Form]]] = {
-    "weighted_kernel": (WeightedKernelMachine, weighted_state, weighted_from, WEIGHTED),
-    "joint_rbf": (JointRBFMachine, joint_state, joint_from, JOINT),
-    "mapped": (MappedMachine, mapped_state, mapped_from, MAPPED),
+    "weighted_kernel": (WeightedKernelModel, weighted_state, weighted_from, WEIGHTED),
+    "joint_rbf": (JointRBFModel, joint_state, joint_from, JOINT),
+    "mapped": (MappedModel, mapped_state, mapped_from, MAPPED),
 }
 
 

@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 
 from kernelpath.errors import DataError
 from kernelpath.mkl.weighted_kernels.base import SumKernel
-from kernelpath.tables.table import ColumnTable, is_missing, unmasked
+from kernelpath.tables.table import Table, is_missing, unmasked
 
 DEFAULT_BUDGET = 10  # the largest of those that nobody asked for
 SAME = 1e-10  # relative: quadratic forms as close as that are those of one kernel
 N_PROBES = 3
 
 
-def unit_of_columns(groups: Any, table: ColumnTable) -> NDArray[np.intp]:
+def unit_of_columns(groups: Any, table: Table) -> NDArray[np.intp]:
     """Unit of each column, from 0 on in the order of the table; every column alone by default."""
     n = table.shape[1]
     if groups is None:
@@ -68,7 +68,7 @@ def budgets_up_to(given: Any, most: int, least: int = 1) -> list[int] | None:
     return list(range(least, most + 1))
 
 
-def fixed_columns(must_include: Any, table: ColumnTable) -> NDArray[np.intp]:
+def fixed_columns(must_include: Any, table: Table) -> NDArray[np.intp]:
     """Columns that must be in: by name, by position, or by a mask."""
     if must_include is None:
         return np.zeros(0, dtype=np.intp)
@@ -83,7 +83,7 @@ def fixed_columns(must_include: Any, table: ColumnTable) -> NDArray[np.intp]:
     return np.unique(np.array([_column(value, table) for value in given], dtype=np.intp))
 
 
-def _column(one: Any, table: ColumnTable) -> int:
+def _column(one: Any, table: Table) -> int:
     if isinstance(one, np.integer):
         one = int(one)
     if isinstance(one, str):

@@ -26,8 +26,8 @@ from kernelpath.evaluation.operating_point import OperatingPoint
 from kernelpath.evaluation.run import collect, run_folds
 from kernelpath.evaluation.scores import PathScores
 from kernelpath.evaluation.study import Study
-from kernelpath.evaluation.tuning import Choice, n_candidates
-from kernelpath.evaluation.work_plan import Meter
+from kernelpath.evaluation.tuning import TunedChoice, n_candidates
+from kernelpath.evaluation.work_plan import WorkMeter
 from kernelpath.path.feature_path import FeaturePath
 from kernelpath.predictors.models import KernelModel, constant_model
 from kernelpath.tracers.any_selector import RANKED
@@ -93,7 +93,7 @@ def interrupted_note(setup: Setup, store: FoldStore) -> str:
 # -- one size --------------------------------------------------------------------------------------
 
 
-def model_at(setup: Setup, k: int) -> tuple[Any, Choice]:
+def model_at(setup: Setup, k: int) -> tuple[Any, TunedChoice]:
     """Fit on all rows at one size; predictor and settings are chosen for that size."""
     study = replace(setup.study, sizes=np.array([k]))
     rows = np.arange(study.rows.n_rows)
@@ -105,9 +105,9 @@ def model_at(setup: Setup, k: int) -> tuple[Any, Choice]:
 
 def _fit_at(
     setup: Setup, study: Study, k: int, key: str, rows: NDArray[np.intp]
-) -> tuple[Any, Choice]:
+) -> tuple[Any, TunedChoice]:
     if setup.part.traced.nearest(k) == 0:
-        return constant_model(setup.part, None)[1], Choice(-1, {}, float("nan"))
+        return constant_model(setup.part, None)[1], TunedChoice(-1, {}, float("nan"))
     choice = _choice(setup, study, key, rows)[k]
     predictor = study.predictors[choice.predictor]
     ((_, _, _, maker),) = predictor.models(setup.part, [(k, [choice.setting])], None)
@@ -117,7 +117,7 @@ def _fit_at(
     return machine, choice
 
 
-def _choice(setup: Setup, study: Study, key: str, rows: NDArray[np.intp]) -> dict[int, Choice]:
+def _choice(setup: Setup, study: Study, key: str, rows: NDArray[np.intp]) -> dict[int, TunedChoice]:
     """Predictor and settings from all rows; what is compared is kept as that of a fold."""
     store = setup.store
     result = store.get(key, study) or FoldResult.empty(study.rows.table.shape[1], len(study.sizes))
@@ -269,7 +269,7 @@ def baseline_scores(model: PathCV, wanted: Any) -> dict[str, PathScores]:
 def _baseline_folds(model: PathCV, setup: Setup, name: str, study: Study) -> list[FoldResult]:
     total = make_plan(study, setup.splits, 1).total
     with visible(model):
-        meter = Meter(total, model.verbose, begin(name))
+        meter = WorkMeter(total, model.verbose, begin(name))
         with no_progress():
             return run_folds(
                 study, setup.splits, setup.fingerprint, setup.store, meter,
@@ -282,7 +282,7 @@ def nested_score(model: PathCV, setup: Setup, store: FoldStore) -> NestedScore:
     study = setup.study
     scores, sizes = [], []
     n_folds = len(setup.splits)
-    outer, update = Meter(n_folds, model.verbose), begin("outer loop")
+    outer, update = WorkMeter(n_folds, model.verbose), begin("outer loop")
     for number, (train, test) in enumerate(setup.splits):
         left = outer.left(time.monotonic()) if number else ""
         setup.meter.say(f"PathCV: outer loop, fold {number + 1} of {n_folds}{left}")

@@ -23,9 +23,9 @@ from kernelpath.evaluation.folds import check_scoring_works
 from kernelpath.evaluation.operating_point import check_rule
 from kernelpath.evaluation.study import Copies, Split, Study, inner_of, unit_of_scores
 from kernelpath.evaluation.tuning import n_candidates, n_tuning_fits
-from kernelpath.evaluation.work_plan import Meter, WorkPlan
+from kernelpath.evaluation.work_plan import WorkMeter, WorkPlan
 from kernelpath.path.feature_path import FeaturePath
-from kernelpath.predictors.base import LARGE_ROWS, TrainingPart
+from kernelpath.predictors.base import LARGE_ROWS, TrainingRows
 from kernelpath.predictors.libsvm import Task
 from kernelpath.predictors.models import check_response
 from kernelpath.tables.arrays import one_column
@@ -47,11 +47,11 @@ class Setup:
 
     study: Study
     splits: list[Split]
-    part: TrainingPart
+    part: TrainingRows
     path: FeaturePath
     encoder: TableEncoder
     plan: WorkPlan
-    meter: Meter
+    meter: WorkMeter
     scoring: str
     fingerprint: str
     baselines: dict[str, Study]
@@ -96,7 +96,7 @@ def prepare(
     baselines = baseline_studies(study, model.baselines)
     warn_of_baselines(baselines)
     plan = replace(make_plan(study, splits, 1 + len(baselines)), nested=bool(model.nested))
-    meter = Meter(plan.total, model.verbose, callback=begin("cross-validation"))
+    meter = WorkMeter(plan.total, model.verbose, callback=begin("cross-validation"))
     meter.say(str(plan))
     names = rows.table.names
     if names is None and getattr(model, "feature_names_in_", None) is not None:

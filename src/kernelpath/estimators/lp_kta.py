@@ -20,7 +20,7 @@ from kernelpath.estimators._base import PathSelector
 from kernelpath.estimators._idle import Idle, refuse_idle
 from kernelpath.kernels import FeatureKernel
 from kernelpath.path.feature_path import FeaturePath, PathPoint
-from kernelpath.tables.table import ColumnTable, report_constant, unmasked
+from kernelpath.tables.table import Table, report_constant, unmasked
 from kernelpath.tracers.lp_kta.divergences import Divergence, resolve_divergence
 from kernelpath.tracers.lp_kta.problem import INVERSE_E, PNormProblem
 from kernelpath.tracers.lp_kta.trace import LARGEST_REFERENCE, SOLVERS, grid, trace_path
@@ -226,7 +226,7 @@ class LpKTASelector(PathSelector):
 
     def _align(
         self,
-        table: ColumnTable,
+        table: Table,
         y: NDArray,
         sample_weight: ArrayLike | None,
         progress: Callable[[int, int], None] | None = None,
@@ -246,7 +246,7 @@ class LpKTASelector(PathSelector):
 
     def _problem(
         self,
-        table: ColumnTable,
+        table: Table,
         y: NDArray,
         sample_weight: ArrayLike | None,
         alignments: NDArray[np.float64],
@@ -274,9 +274,7 @@ class LpKTASelector(PathSelector):
             elimination_tol=float(self.elimination_tol),
         )
 
-    def _noise_ceiling(
-        self, table: ColumnTable, y: NDArray, sample_weight: ArrayLike | None
-    ) -> float:
+    def _noise_ceiling(self, table: Table, y: NDArray, sample_weight: ArrayLike | None) -> float:
         """Median over label permutations of the largest alignment."""
         rng = check_random_state(self.random_state)
         if sample_weight is not None:  # labels move among the rows that count

@@ -25,7 +25,7 @@ from kernelpath.evaluation.nested import NestedScore
 from kernelpath.evaluation.operating_point import OperatingPoint, check_rule
 from kernelpath.evaluation.scores import PathScores
 from kernelpath.evaluation.stability import stability_of
-from kernelpath.evaluation.tuning import Choice
+from kernelpath.evaluation.tuning import TunedChoice
 from kernelpath.path.file import load_path, save_path
 from kernelpath.predictors.libsvm import Task
 from kernelpath.predictors.models import ConstantModel, KernelModel
@@ -246,7 +246,8 @@ def _build(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> PathCV:
         for k, saved in header["models"].items()
     }
     model._choices = {
-        int(k): Choice(-1, saved["settings"], float("nan")) for k, saved in header["models"].items()
+        int(k): TunedChoice(-1, saved["settings"], float("nan"))
+        for k, saved in header["models"].items()
     }
     calibrated = model.probability and model.task_ == "classification"
     if any(fitted.has_proba != calibrated for fitted in _machines(model)):

@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from kernelpath.errors import DataError, not_one_of
 from kernelpath.estimators._base import PathSelector
-from kernelpath.estimators._gmkl_kernels import bind_kernel
+from kernelpath.estimators._gmkl_kernels import training_kernel
 from kernelpath.estimators._idle import Idle, refuse_idle
 from kernelpath.estimators._nmmkl_units import (
     budgets_of,
@@ -28,7 +28,7 @@ from kernelpath.mkl.regularizers import NoRegularizer
 from kernelpath.mkl.solvers.base import CONVERGED
 from kernelpath.mkl.weighted_kernels.grouped import GroupedKernels
 from kernelpath.path.feature_path import FeaturePath
-from kernelpath.tables.table import ColumnTable, check_finite, report_constant
+from kernelpath.tables.table import Table, check_finite, report_constant
 from kernelpath.tables.targets import as_vector, encode_target, infer_task
 from kernelpath.tracers.gmkl import events_between
 from kernelpath.tracers.nmmkl import BudgetPoint, published_bound, trace_budgets
@@ -182,12 +182,12 @@ FeatureKernel
             self._trace(problem, columns, table, y)
         return self
 
-    def _problem(self, table: ColumnTable, y: NDArray) -> tuple[Problem, list[NDArray[np.intp]]]:
+    def _problem(self, table: Table, y: NDArray) -> tuple[Problem, list[NDArray[np.intp]]]:
         """The machine and its kernels, one for each unit of the budget; the columns of each."""
         duals = self._duals(y, len(y))
         if len(y) != table.shape[0]:
             raise DataError(f"X has {table.shape[0]} rows, but y has {len(y)} values.")
-        bound = bind_kernel("sum", self.kernel, True, table, parameter="kernel")
+        bound = training_kernel("sum", self.kernel, True, table, parameter="kernel")
         if (bound.features < 0).any():
             raise ValueError(
                 f"kernel={self.kernel!r} has kernels of several columns, which no budget can "
@@ -263,7 +263,7 @@ FeatureKernel
         return sorted({int(min(budget, n_units)) for budget in asked})
 
     def _trace(
-        self, problem: Problem, columns: list[NDArray[np.intp]], table: ColumnTable, y: NDArray
+        self, problem: Problem, columns: list[NDArray[np.intp]], table: Table, y: NDArray
     ) -> None:
         budgets = self._budgets(problem.kernel.n_kernels, len(self._fixed))
         update = begin("budgets")
@@ -317,7 +317,7 @@ FeatureKernel
         self,
         points: list[BudgetPoint],
         columns: list[NDArray[np.intp]],
-        table: ColumnTable,
+        table: Table,
         y: NDArray,
     ) -> FeaturePath:
         chosen = self._on_columns([one.choice.at.weights for one in points], columns) > 0

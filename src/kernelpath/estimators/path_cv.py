@@ -23,7 +23,7 @@ from kernelpath.evaluation.operating_point import OperatingPoint, choose
 from kernelpath.evaluation.run import collect
 from kernelpath.evaluation.stability import stability_of
 from kernelpath.evaluation.study import unit_of_scores
-from kernelpath.predictors.base import BoundRegressor
+from kernelpath.predictors.base import HeldOutRegressor
 from kernelpath.tables.rows_in import check_new_rows
 from kernelpath.tables.targets import as_vector
 from kernelpath.utils.units import in_units
@@ -301,7 +301,7 @@ class PathCV(NotebookCard, PlainSelector, BaseEstimator):
         if self.task_ == "regression":
             unit = unit_of_scores(y, self.scorer_, is_own(self.predictor))
             if unit:
-                found = BoundRegressor({"predict": self.predict(X, n_features)}).in_units(unit)
+                found = HeldOutRegressor({"predict": self.predict(X, n_features)}).in_units(unit)
                 return float(self.scorer_(found, X, in_units(y, unit), **score_params))
         judged = copy(self)
         judged.model_ = self._model(n_features)

@@ -29,9 +29,9 @@ from kernelpath.evaluation.folds import FoldResult
 from kernelpath.evaluation.study import Split, Study
 from kernelpath.evaluation.traces import FORMS as TRACE_FORMS
 from kernelpath.evaluation.traces import heard, say_again, trace_state, traced_from
-from kernelpath.evaluation.tuning import Choice, InnerScores
+from kernelpath.evaluation.tuning import InnerScores, TunedChoice
 from kernelpath.predictors.models import ConstantModel
-from kernelpath.tracers.any_selector import Traced
+from kernelpath.tracers.any_selector import ChoicesBySize
 from kernelpath.utils.archive import FOLD, building, read_archive, write_archive
 from kernelpath.utils.archive_forms import REAL, Form, Forms
 from kernelpath.utils.atomic import check_writable
@@ -135,7 +135,7 @@ class FoldStore:
         self.folder = None if folder is None else check_writable(folder)
         self.results: dict[str, FoldResult] = {}
         self.models: dict[str, Any] = {}  # fitted on all rows, by the work; never on disk
-        self.traces: dict[str, Traced] = {}
+        self.traces: dict[str, ChoicesBySize] = {}
         self.outcomes: dict[str, tuple[float, float]] = {}  # of an outer loop: score and size
         self._written: dict[str, float] = {}  # when each may be written again
 
@@ -240,7 +240,7 @@ class Tracer:
     def _key(self, rows: Any) -> str:
         return work_key(self._work, rows)
 
-    def __call__(self, rows: Any) -> Traced:
+    def __call__(self, rows: Any) -> ChoicesBySize:
         """Trace the path from some rows, unless that was done before."""
         key, store, study = self._key(rows), self.store, self.study
         if key in store.traces:
@@ -265,7 +265,7 @@ class Tracer:
     def _forms(self, header: dict[str, Any], label: str) -> Forms:
         return Forms(dict(TRACE_FORMS), {"columns": self.study.rows.table.shape[1]})
 
-    def _build(self, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Traced:
+    def _build(self, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> ChoicesBySize:
         traced = traced_from(arrays, self.study.selector, self.study.rows.table.shape[1])
         if self.report:
             say_again(header["warned"])
@@ -344,7 +344,7 @@ def from_state(study: Study, header: dict[str, Any], arrays: dict[str, np.ndarra
     )
 
 
-def _tuned(study: Study, saved: Any, scores: np.ndarray | None) -> dict[int, Choice] | None:
+def _tuned(study: Study, saved: Any, scores: np.ndarray | None) -> dict[int, TunedChoice] | None:
     """Choices for all sizes; a ValueError if they are not among the settings to choose from."""
     if saved is None:
         return None
@@ -355,4 +355,6 @@ def _tuned(study: Study, saved: Any, scores: np.ndarray | None) -> dict[int, Cho
         whole = isinstance(i, int) and not isinstance(i, bool)
         if not (whole and 0 <= i < len(grids)) or setting not in grids[i]:
             raise ValueError("a chosen setting is none of those to choose from")
-    return {k: Choice(i, setting, score) for (k, i, setting), score in zip(saved, scores.tolist())}
+    return {
+        k: TunedChoice(i, setting, score) for (k, i, setting), score in zip(saved, scores.tolist())
+    }

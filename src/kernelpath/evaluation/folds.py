@@ -13,12 +13,12 @@ from scipy import sparse
 
 from kernelpath.errors import DataError
 from kernelpath.evaluation.study import Split, Study
-from kernelpath.evaluation.tuning import Choice, InnerScores, Step, tune
+from kernelpath.evaluation.tuning import InnerScores, Step, TunedChoice, tune
 from kernelpath.path.points import Supports
-from kernelpath.predictors.base import TrainingPart
+from kernelpath.predictors.base import TrainingRows
 from kernelpath.predictors.models import constant_model
 from kernelpath.tables.table import Rows
-from kernelpath.tracers.any_selector import Traced
+from kernelpath.tracers.any_selector import ChoicesBySize
 
 
 @dataclass
@@ -34,7 +34,7 @@ class FoldResult:
     chosen : list over sizes of str
         Name of the predictor.
     chance : float
-    tuned : dict from size to Choice, or None before tuning
+    tuned : dict from size to TunedChoice, or None before tuning
     inner : InnerScores
         What tuning has found out so far; of no use after it.
     """
@@ -45,7 +45,7 @@ class FoldResult:
     columns: list[NDArray[np.intp] | None]
     chosen: list[str]
     chance: float = float("nan")
-    tuned: dict[int, Choice] | None = field(default=None)
+    tuned: dict[int, TunedChoice] | None = field(default=None)
     inner: InnerScores = field(default_factory=InnerScores)
 
     @classmethod
@@ -136,7 +136,7 @@ def tune_once(
     step: Step | None = None,
     keep: Callable[[FoldResult], None] | None = None,
     tracing: Any = None,
-) -> dict[int, Choice]:
+) -> dict[int, TunedChoice]:
     """Choose predictor and settings for every size, unless that was done before."""
     if result.tuned is None:
         tell = None if keep is None else (lambda: keep(result))
@@ -152,7 +152,7 @@ def _tell(keep: Callable[[FoldResult], None] | None, result: FoldResult) -> None
 
 
 def _record(
-    result: FoldResult, place: int, part: TrainingPart, k: int, name: str, score: float
+    result: FoldResult, place: int, part: TrainingRows, k: int, name: str, score: float
 ) -> None:
     """Write down one size; the score last, since it says that the rest is there."""
     point = part.traced.at(k)
@@ -162,7 +162,7 @@ def _record(
     result.scores[place] = score
 
 
-def _chance(study: Study, part: TrainingPart, test: NDArray[np.intp], rows: Rows) -> float:
+def _chance(study: Study, part: TrainingRows, test: NDArray[np.intp], rows: Rows) -> float:
     """Score without any feature; NaN where the measure does not allow a constant."""
     try:
         return _constant_score(study, part, test, rows)
@@ -170,7 +170,7 @@ def _chance(study: Study, part: TrainingPart, test: NDArray[np.intp], rows: Rows
         return float("nan")
 
 
-def _constant_score(study: Study, part: TrainingPart, test: NDArray[np.intp], rows: Rows) -> float:
+def _constant_score(study: Study, part: TrainingRows, test: NDArray[np.intp], rows: Rows) -> float:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a correlation with a constant, and the like
         return study.score(constant_model(part, rows)[0], test, rows.X)
@@ -208,8 +208,8 @@ def _defined(study: Study, split: Split) -> bool:
 
 def _blind_score(study: Study, split: Split) -> float:
     train, test = split
-    nothing = Traced(study.rows.table.shape[1], order=np.zeros(0, np.intp))
-    part = TrainingPart(study.rows.take(train), study.y[train], study.task, nothing)
+    nothing = ChoicesBySize(study.rows.table.shape[1], order=np.zeros(0, np.intp))
+    part = TrainingRows(study.rows.take(train), study.y[train], study.task, nothing)
     return _constant_score(study, part, test, study.rows.take(test))
 
 

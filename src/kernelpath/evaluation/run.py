@@ -13,7 +13,7 @@ from kernelpath.evaluation.folds import FoldResult, evaluate_fold
 from kernelpath.evaluation.scores import PathScores
 from kernelpath.evaluation.study import Split, Study
 from kernelpath.evaluation.tuning import n_tuning_fits
-from kernelpath.evaluation.work_plan import Meter
+from kernelpath.evaluation.work_plan import WorkMeter
 from kernelpath.utils.threads import one_thread_up_to
 
 ONE_THREAD_ROWS = 2500
@@ -24,7 +24,7 @@ def run_folds(
     splits: Sequence[Split],
     fingerprint: str,
     store: FoldStore,
-    meter: Meter,
+    meter: WorkMeter,
     *,
     n_jobs: int | None = None,
     label: str = "",
@@ -65,7 +65,7 @@ def _in_turn(
     key: str,
     fingerprint: str,
     store: FoldStore,
-    meter: Meter,
+    meter: WorkMeter,
     where: str,
 ) -> None:
     """One fold; whatever ends it, what was found out is kept."""
@@ -89,7 +89,7 @@ def _at_once(
     keys: Sequence[str],
     fingerprint: str,
     store: FoldStore,
-    meter: Meter,
+    meter: WorkMeter,
     n_jobs: int | None,
     label: str,
 ) -> None:

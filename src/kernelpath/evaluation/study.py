@@ -21,11 +21,11 @@ from sklearn.model_selection import (
 from sklearn.utils import _safe_indexing
 
 from kernelpath.errors import DataError
-from kernelpath.predictors.base import MEMORY_LIMIT, Bound, Predictor, TrainingPart
+from kernelpath.predictors.base import MEMORY_LIMIT, HeldOutOutputs, Predictor, TrainingRows
 from kernelpath.predictors.libsvm import Task
 from kernelpath.tables.rows import DistinctRows, distinct, one_by_group, told_apart
 from kernelpath.tables.table import Rows
-from kernelpath.tracers.any_selector import Traced, trace
+from kernelpath.tracers.any_selector import ChoicesBySize, trace
 from kernelpath.utils.units import in_units, size_exponent
 
 Split = tuple[NDArray[np.intp], NDArray[np.intp]]
@@ -98,7 +98,7 @@ class Study:
     copies: Copies | None = None
     weigh_scores: bool = False
 
-    def trace(self, rows: NDArray[np.intp], report: bool = False) -> Traced:
+    def trace(self, rows: NDArray[np.intp], report: bool = False) -> ChoicesBySize:
         """Trace the path from some rows, and only from those."""
         taken = self.rows.take(rows)
         weight = None if self.sample_weight is None else self.sample_weight[rows]
@@ -112,12 +112,12 @@ class Study:
         self,
         rows: NDArray[np.intp],
         quick: bool = False,
-        tracing: Callable[[NDArray[np.intp]], Traced] | None = None,
-    ) -> TrainingPart:
+        tracing: Callable[[NDArray[np.intp]], ChoicesBySize] | None = None,
+    ) -> TrainingRows:
         """Rows to learn from, with the path traced from them alone, or known by ``tracing``."""
         weight = None if self.sample_weight is None else self.sample_weight[rows]
         traced = (self.trace if tracing is None else tracing)(rows)
-        return TrainingPart(
+        return TrainingRows(
             self.rows.take(rows), self.y[rows], self._scored_task(), traced, weight,
             self.memory_limit, fit_params=self._metadata("predictor", rows), routed=self.routed,
             quick=quick, distinct=self._distinct(rows),
@@ -140,7 +140,7 @@ class Study:
 
     def score(self, bound: Any, rows: NDArray[np.intp], X: Any) -> float:
         """Score a fitted model on held-out rows."""
-        if isinstance(bound, Bound):
+        if isinstance(bound, HeldOutOutputs):
             bound.judged_on = X
         y = self.y[rows]
         if self.unit:

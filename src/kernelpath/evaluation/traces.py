@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from kernelpath.kernels import feature_kernel_settings
 from kernelpath.path.file import load_path, save_path
-from kernelpath.tracers.any_selector import Traced
+from kernelpath.tracers.any_selector import ChoicesBySize
 from kernelpath.utils.archive_forms import REAL, WHOLE, Form
 
 Arrays = dict[str, np.ndarray]
@@ -24,7 +24,7 @@ FORMS = {
 WARNINGS = {kind.__name__: kind for kind in (UserWarning, RuntimeWarning, ConvergenceWarning)}
 
 
-def trace_state(traced: Traced, selector: Any) -> Arrays | None:
+def trace_state(traced: ChoicesBySize, selector: Any) -> Arrays | None:
     """Arrays of what was chosen at every size; None for what could not be built again.
 
     The kernels of the features follow from the settings of a selector of this package; others
@@ -46,7 +46,7 @@ def trace_state(traced: Traced, selector: Any) -> Arrays | None:
     return {"path": np.frombuffer(buffer.getvalue(), np.uint8)}
 
 
-def traced_from(arrays: Arrays, selector: Any, n_columns: int) -> Traced:
+def traced_from(arrays: Arrays, selector: Any, n_columns: int) -> ChoicesBySize:
     """Build it again; a ValueError if the arrays do not fit."""
     if "path" in arrays:
         path = load_path(io.BytesIO(arrays["path"].tobytes()), max_columns=n_columns)
@@ -54,14 +54,16 @@ def traced_from(arrays: Arrays, selector: Any, n_columns: int) -> Traced:
             raise ValueError("the path is of another table")
         plain = hasattr(selector, "fit") and not hasattr(selector, "steps")
         kernel = feature_kernel_settings(vars(selector)) if plain else {}
-        return Traced(n_columns, path=path, kernel=kernel)
+        return ChoicesBySize(n_columns, path=path, kernel=kernel)
     order = arrays["order"].astype(np.intp)
     if len(np.unique(order)) != len(order) or not 0 < len(order) <= n_columns > order.max():
         raise ValueError("the ranking is not one of these columns")
-    return Traced(n_columns, order=order, importance=arrays["importance"].copy())
+    return ChoicesBySize(n_columns, order=order, importance=arrays["importance"].copy())
 
 
-def heard(trace: Callable[..., Traced], rows: Any) -> tuple[Traced, list[tuple[str, str]]]:
+def heard(
+    trace: Callable[..., ChoicesBySize], rows: Any
+) -> tuple[ChoicesBySize, list[tuple[str, str]]]:
     """Trace with warnings, and note them by kind and text; the user hears them as always."""
     with warnings.catch_warnings(record=True) as caught:
         traced = trace(rows, report=True)

@@ -19,7 +19,7 @@ Step = Callable[[int], None]
 
 
 @dataclass(frozen=True)
-class Choice:
+class TunedChoice:
     """A predictor (by position), its settings, and the inner score that chose them."""
 
     predictor: int
@@ -83,7 +83,7 @@ def tune(
     step: Step | None = None,
     keep: Callable[[], None] | None = None,
     tracing: Any = None,
-) -> dict[int, Choice]:
+) -> dict[int, TunedChoice]:
     """Best predictor and settings for every size, from the given rows alone.
 
     The path is traced again in every inner fold: features chosen with the help of the inner test
@@ -104,7 +104,7 @@ def tune(
     """
     candidates = _candidates(study, len(rows))
     if len(candidates) == 1:
-        only = Choice(candidates[0][0], candidates[0][1], float("nan"))
+        only = TunedChoice(candidates[0][0], candidates[0][1], float("nan"))
         return {int(k): only for k in study.sizes}
     sizes = tuning_sizes(study.sizes)
     rows = _sample(study, rows)
@@ -135,7 +135,7 @@ def _best(
     scores: NDArray[np.float64],
     sizes: list[int],
     candidates: list[tuple[int, dict[str, Any]]],
-) -> dict[int, Choice]:
+) -> dict[int, TunedChoice]:
     """Candidate with the best mean at the nearest size that was tried, for every size."""
     known = np.isfinite(scores)
     mean = np.where(known, scores, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
@@ -144,7 +144,7 @@ def _best(
     slack = TIE * np.abs(np.where(np.isfinite(top), top, 0.0))
     best = (mean >= top - slack).argmax(axis=1)  # the first of those that rounding tells apart
     chosen = {
-        k: Choice(candidates[b][0], candidates[b][1], float(mean[i, b]))
+        k: TunedChoice(candidates[b][0], candidates[b][1], float(mean[i, b]))
         for i, (k, b) in enumerate(zip(sizes, best))
     }
     logs = np.log(sizes)

@@ -72,13 +72,13 @@ class WorkPlan:
         )
 
 
-class Meter:
+class WorkMeter:
     """Counts models and says how long the rest will take.
 
     Examples
     --------
     >>> import io
-    >>> meter = Meter(4, verbose=1, stream=io.StringIO())
+    >>> meter = WorkMeter(4, verbose=1, stream=io.StringIO())
     >>> meter.add(4, "fold 1 of 1")
     >>> print(meter.stream.getvalue().strip())
     PathCV: 4 of 4 models (100 %), fold 1 of 1, 0 s left

@@ -78,7 +78,7 @@ class Budget:
             d[free] = self._rest.start(int(free.sum()))
         return d
 
-    def on(self, some: NDArray[np.intp]) -> Budget:
+    def restrict(self, some: NDArray[np.intp]) -> Budget:
         """The set of some weights, all others being zero; fixed ones have to be among them."""
         places = {int(k): place for place, k in enumerate(some)}
         return Budget(self.total, tuple(places[k] for k in self.fixed))

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelpath.mkl.problem import Evaluation, Problem, lower_bound
+from kernelpath.mkl.problem import Problem, ProblemPoint, lower_bound
 
 GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
 Mixture = tuple[float, NDArray[np.float64], NDArray[np.float64]]
@@ -34,11 +34,11 @@ class DualBound:
         self._U: NDArray[np.float64] | None = None
         self._quad: NDArray[np.float64] | None = None
 
-    def add(self, at: Evaluation, quad: NDArray[np.float64]) -> None:
+    def add(self, at: ProblemPoint, quad: NDArray[np.float64]) -> None:
         """Take in the dual vectors of a point and their quadratic forms."""
         self._keep(lower_bound(self._problem, at, quad), at.U, quad)
 
-    def mix(self, at: Evaluation, quad: NDArray[np.float64]) -> None:
+    def mix(self, at: ProblemPoint, quad: NDArray[np.float64]) -> None:
         """Look between the best dual vectors so far and those of a point, for one more pass."""
         U, V, other = at.U, self._U, self._quad
         if V is None or other is None or np.array_equal(U, V):

@@ -84,7 +84,7 @@ class Problem:
 
 
 @dataclass(frozen=True, eq=False)
-class Evaluation:
+class ProblemPoint:
     """The problem at one point.
 
     Attributes
@@ -116,7 +116,7 @@ class Evaluation:
         return np.column_stack([one.u for one in self.solutions])
 
 
-class Evaluator:
+class PointSolver:
     """Solves the support vector machines of a problem, each from the last one, and counts them.
 
     Attributes
@@ -137,16 +137,16 @@ class Evaluator:
 
     def __call__(
         self, weights: NDArray[np.float64], tol: float, K: NDArray[np.float64] | Gram | None = None
-    ) -> Evaluation:
+    ) -> ProblemPoint:
         """Evaluate at some weights; ``K`` is their kernel matrix, if it is known."""
         problem = self.problem
         not_nan(problem.feasible, "project", weights)
         if K is None:
             K = problem.gram(weights)
-        solutions = self.machines(K, problem.duals, tol)
-        return Evaluation(weights, solutions, problem.cost(weights))
+        solutions = self.solve_svms(K, problem.duals, tol)
+        return ProblemPoint(weights, solutions, problem.cost(weights))
 
-    def machines(
+    def solve_svms(
         self, K: NDArray[np.float64] | Gram, duals: Sequence[DualProblem], tol: float
     ) -> tuple[DualSolution, ...]:
         """Solve the machines of all outputs for one kernel matrix, from the last ones."""
@@ -156,7 +156,7 @@ class Evaluator:
         self.n_steps += sum(one.n_steps for one in solutions)
         return solutions
 
-    def gradient(self, at: Evaluation) -> NDArray[np.float64]:
+    def gradient(self, at: ProblemPoint) -> NDArray[np.float64]:
         """Derivative of the objective in every weight, Eq. (4)."""
         quad = self.problem.kernel.grad_quad(at.weights, at.U)
         return self.problem.gradient(at.weights, quad)
@@ -165,7 +165,7 @@ class Evaluator:
 # -- what a point proves ---------------------------------------------------------------------------
 
 
-def lower_bound(problem: Problem, at: Evaluation, quad: NDArray[np.float64]) -> float:
+def lower_bound(problem: Problem, at: ProblemPoint, quad: NDArray[np.float64]) -> float:
     r"""A number that no feasible point of a convex problem undercuts.
 
     For any dual vectors the minimum over the weights is a conjugate,

@@ -16,8 +16,8 @@ from kernelpath.kernels.feature import FeatureKernel
 from kernelpath.path_kernels import _finish_loops
 from kernelpath.path_kernels.columns import ColumnKernels, check_new, matching, take_columns
 from kernelpath.path_kernels.point_weights import PointWeights
-from kernelpath.path_kernels.split import Parts
-from kernelpath.tables.table import ColumnTable
+from kernelpath.path_kernels.split import SplitColumns
+from kernelpath.tables.table import Table
 from kernelpath.tables.targets import check_sample_weight
 from kernelpath.utils.progress import begin, progress_bar, working
 
@@ -90,7 +90,7 @@ class KernelBank:
     @classmethod
     def fit(
         cls,
-        table: ColumnTable,
+        table: Table,
         y: ArrayLike | None = None,
         *,
         kernel: str | FeatureKernel = "rbf",
@@ -202,7 +202,7 @@ class KernelBank:
         n_new = 0 if new is None else new.shape[0]
         train = take_columns(self.values, weights.columns)
         with working("kernels of the columns"):
-            parts = Parts.split(
+            parts = SplitColumns.split(
                 train,
                 new,
                 self.column_kernels(weights.columns),
@@ -257,7 +257,7 @@ def _any_target(n_samples: int, row_weight: NDArray[np.float64] | None) -> NDArr
     return y
 
 
-def _check_weightless(table: ColumnTable, row_weight: NDArray[np.float64]) -> None:
+def _check_weightless(table: Table, row_weight: NDArray[np.float64]) -> None:
     """Rows of weight 0 are absent from all statistics, but they have a row of the kernel."""
     absent = np.flatnonzero(row_weight == 0)
     if len(absent):

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from kernelpath.kernels.feature import FeatureKernel
 from kernelpath.path_kernels.columns import ColumnKernels, check_new, matching, take_columns
 from kernelpath.path_kernels.point_weights import PointWeights
-from kernelpath.path_kernels.split import Parts
+from kernelpath.path_kernels.split import SplitColumns
 
 BLOCK_VALUES = 4_000_000
 """Numbers of a block of temporaries: 32 MB."""
@@ -96,7 +96,7 @@ def _add_block(
     out: NDArray[np.float64],
 ) -> None:
     n_train = train.shape[0]
-    parts = Parts.split(
+    parts = SplitColumns.split(
         train, new, kernels, PointWeights.of(weights, np.ones(len(weights))), only_new=True
     )
     store = parts.store(0, 1, np.float64)

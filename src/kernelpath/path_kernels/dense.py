@@ -14,7 +14,7 @@ from scipy.linalg.blas import dgemm, dgemv, sgemm, sgemv
 
 from kernelpath.path_kernels import _dense_loops as _distance_loops
 from kernelpath.path_kernels.columns import DenseColumns
-from kernelpath.path_kernels.low_rank_plan import FEATURES, recipe
+from kernelpath.path_kernels.low_rank_plan import FEATURES, low_rank_plan
 from kernelpath.path_kernels.point_weights import PointWeights
 
 TILE_ROWS, TILE_COLUMNS = 16, 128
@@ -88,7 +88,7 @@ class Tiles:
         used, first, last = used[order], first[order], last[order]
         columns = self._columns.take(used)
         kernels, scale, dtype = columns.kernels, self._scale[used], self._store.dtype
-        groups = recipe(-self._weights[:, used], first, last, dtype)
+        groups = low_rank_plan(-self._weights[:, used], first, last, dtype)
         largest = TILE_ROWS * TILE_COLUMNS
         buffer = np.empty(FEATURES * largest, dtype=dtype)
         # Zeros, for a BLAS that multiplies what it is told to forget: NaN would survive.

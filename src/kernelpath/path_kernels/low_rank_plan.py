@@ -45,7 +45,7 @@ class Group:
     mix: NDArray[np.floating]
 
 
-def recipe(
+def low_rank_plan(
     weights: NDArray[np.float64], first: NDArray[np.intp], last: NDArray[np.intp], dtype: DTypeLike
 ) -> list[Group]:
     """Groups of blocks that make ``weights``, (n_points, n_columns), in the precision of ``dtype``.
@@ -55,7 +55,7 @@ def recipe(
     Examples
     --------
     >>> weights = np.linspace(1.0, 2.0, 40)[:, None] * np.ones(20)
-    >>> (group,) = recipe(weights, np.zeros(20, dtype=int), np.full(20, 40), np.float64)
+    >>> (group,) = low_rank_plan(weights, np.zeros(20, dtype=int), np.full(20, 40), np.float64)
     >>> group.mix.shape, group.steps[0].basis.shape
     ((40, 1), (1, 20))
     """

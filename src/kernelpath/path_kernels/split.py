@@ -29,7 +29,7 @@ LARGEST_SCALE = 1e20
 
 
 @dataclass(frozen=True)
-class Parts:
+class SplitColumns:
     """Columns with weights, split by algorithm.
 
     With ``only_new`` the pairs of training rows are left out.
@@ -54,7 +54,7 @@ class Parts:
         row_weight: NDArray[np.float64] | None = None,
         only_new: bool = False,
         limit: int = 2**30,
-    ) -> Parts:
+    ) -> SplitColumns:
         """Prepare columns; the ``weights`` of the same columns multiply the raw kernels."""
         from_sparse = sp.issparse(train)
         n_train = train.shape[0]
@@ -100,19 +100,19 @@ class Parts:
         points: slice,
         store: NDArray[np.floating],
         tell: Callable[[float], None] = lambda share: None,
-    ) -> Block:
+    ) -> PointBlock:
         """Evaluate the dense columns for some points; ``tell`` hears the share that is done."""
         if self.dense is None or self.dense_weights is None:
-            return Block(self, points.start, None)
+            return PointBlock(self, points.start, None)
         tiles = Tiles(self.dense, self.dense_weights, points, self.only_new, store.ravel(), tell)
-        return Block(self, points.start, tiles)
+        return PointBlock(self, points.start, tiles)
 
 
 @dataclass(frozen=True)
-class Block:
+class PointBlock:
     """Some points, ready to be read."""
 
-    parts: Parts
+    parts: SplitColumns
     first: int
     tiles: Tiles | None
 

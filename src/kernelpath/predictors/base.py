@@ -16,7 +16,7 @@ from kernelpath.errors import DataError
 from kernelpath.predictors.libsvm import Task
 from kernelpath.tables.rows import DistinctRows
 from kernelpath.tables.table import Rows
-from kernelpath.tracers.any_selector import SizedPoint, Traced
+from kernelpath.tracers.any_selector import ChoicesBySize, SizedPoint
 from kernelpath.utils.units import in_units
 
 Setting = dict[str, Any]
@@ -26,13 +26,13 @@ ITERATIONS_PER_ROW = 30  # of the SVM while settings are compared; most need 1 t
 
 
 @dataclass(frozen=True)
-class TrainingPart:
+class TrainingRows:
     """Rows to learn from, and what the selector chose from them at every size."""
 
     rows: Rows
     y: NDArray
     task: Task
-    traced: Traced
+    traced: ChoicesBySize
     sample_weight: NDArray[np.float64] | None = None
     memory_limit: int = MEMORY_LIMIT
     n_jobs: int | None = None
@@ -83,7 +83,7 @@ class Predictor(Protocol):
         """Settings to choose from, the preferred one first where scores are equal."""
 
     def models(
-        self, part: TrainingPart, requests: Sequence[Request], new: Rows | None
+        self, part: TrainingRows, requests: Sequence[Request], new: Rows | None
     ) -> Iterator[Fitted]:
         """Fit at every requested size and setting; with ``new`` rows, bound to those.
 
@@ -127,7 +127,7 @@ def _has(name: str) -> Any:
     return lambda self: self.outputs.get(name) is not None
 
 
-class Bound(BaseEstimator):
+class HeldOutOutputs(BaseEstimator):
     """Outputs for given rows, behind the methods that scorers call.
 
     ``judged_on`` are those rows; predictions of others are refused, there are none.
@@ -147,7 +147,7 @@ class Bound(BaseEstimator):
             )
         return self.outputs[name]
 
-    def fit(self, X: Any, y: Any = None) -> Bound:
+    def fit(self, X: Any, y: Any = None) -> HeldOutOutputs:
         """Do nothing: the model is fitted already."""
         return self
 
@@ -159,17 +159,17 @@ class Bound(BaseEstimator):
         return self._output("predict", X)
 
 
-class BoundRegressor(RegressorMixin, Bound):
+class HeldOutRegressor(RegressorMixin, HeldOutOutputs):
     """Predictions of a regression for given rows."""
 
-    def in_units(self, unit: int) -> BoundRegressor:
+    def in_units(self, unit: int) -> HeldOutRegressor:
         """The same in units of ``2**unit``."""
-        other = BoundRegressor({"predict": in_units(self.outputs["predict"], unit)})
+        other = HeldOutRegressor({"predict": in_units(self.outputs["predict"], unit)})
         other.judged_on = self.judged_on
         return other
 
 
-class BoundClassifier(ClassifierMixin, Bound):
+class HeldOutClassifier(ClassifierMixin, HeldOutOutputs):
     """Labels, decisions and probabilities of a classifier for given rows."""
 
     def __init__(self, outputs: dict[str, Any], classes: NDArray) -> None:
@@ -195,13 +195,13 @@ def _same_rows(X: Any, known: Any) -> bool:
     return np.array_equal(np.asarray(X), np.asarray(known))
 
 
-def bind(head: Any, K: NDArray[np.float64], task: Task) -> Any:
+def outputs_for(head: Any, K: NDArray[np.float64], task: Task) -> Any:
     """Outputs of an SVM for the rows of a kernel with its support rows."""
     if task.classes is None:
-        return BoundRegressor({"predict": head.predict(K)})
+        return HeldOutRegressor({"predict": head.predict(K)})
     outputs = {
         "predict": task.classes[head.predict(K)],
         "decision_function": head.decision(K),
         "predict_proba": head.proba(K) if head.calibration is not None else None,
     }
-    return BoundClassifier(outputs, task.classes[head.classes])
+    return HeldOutClassifier(outputs, task.classes[head.classes])

@@ -14,9 +14,9 @@ from kernelpath.predictors.base import (
     Fitted,
     Request,
     Setting,
-    TrainingPart,
-    bind,
+    TrainingRows,
     checked_grid,
+    outputs_for,
     union_of,
 )
 from kernelpath.predictors.libsvm import SVMHead, fit_svms
@@ -64,7 +64,7 @@ class JointRBFSVM:
         return [{"gamma": gamma, "C": C} for gamma in gammas for C in values_of_C]
 
     def models(
-        self, part: TrainingPart, requests: Sequence[Request], new: Rows | None
+        self, part: TrainingRows, requests: Sequence[Request], new: Rows | None
     ) -> Iterator[Fitted]:
         """Fit at every size; distances grow by the columns that are new at a size."""
         if not requests:
@@ -94,13 +94,13 @@ class JointRBFSVM:
                     head = heads[setting["C"]]
                     bound = None
                     if K_new is not None:
-                        bound = bind(head, K_new[:, head.support], part.task)
+                        bound = outputs_for(head, K_new[:, head.support], part.task)
                     maker = _Maker(part.rows, columns[where], scaling.take(where), rate, head)
                     yield k, setting, bound, maker
 
     def _large_models(
         self,
-        part: TrainingPart,
+        part: TrainingRows,
         requests: Sequence[Request],
         points: Sequence[SizedPoint],
         columns: NDArray[np.intp],
@@ -116,7 +116,7 @@ class JointRBFSVM:
             values = take_columns(near.table.values, columns[where])
             for gamma, of_gamma in _by_gamma(settings):
                 rate = gamma / max(len(where), 1)
-                machine = JointRBFMachine(columns[where], values, scaling.take(where), rate, None)
+                machine = JointRBFModel(columns[where], values, scaling.take(where), rate, None)
                 feature_map = LandmarkMap.fit(machine, near)
                 yield from mapped_models(self.name, feature_map, part, (k, of_gamma), new)
 
@@ -245,17 +245,17 @@ class _Maker:
     rate: float
     head: SVMHead
 
-    def machine(self) -> JointRBFMachine:
+    def machine(self) -> JointRBFModel:
         """Model that reads new rows, with support rows and used columns only."""
         support = self.head.support
         values = take_columns(self.rows.table.values, self.columns)
         rows = values.tocsr()[support] if sparse.issparse(values) else values[support]
         head = replace(self.head, support=np.arange(len(support)))
-        return JointRBFMachine(self.columns, rows, self.scaling, self.rate, head)
+        return JointRBFModel(self.columns, rows, self.scaling, self.rate, head)
 
 
 @dataclass(frozen=True)
-class JointRBFMachine:
+class JointRBFModel:
     """A fitted RBF-SVM on standardised columns."""
 
     columns: NDArray[np.intp]

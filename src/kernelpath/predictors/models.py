@@ -13,12 +13,12 @@ from sklearn.base import clone
 
 from kernelpath.errors import DataError
 from kernelpath.predictors.base import (
-    BoundClassifier,
-    BoundRegressor,
     Fitted,
+    HeldOutClassifier,
+    HeldOutRegressor,
     Request,
     Setting,
-    TrainingPart,
+    TrainingRows,
 )
 from kernelpath.predictors.libsvm import Task
 from kernelpath.tables.table import Rows, is_frame, refuse_infinite
@@ -102,7 +102,7 @@ class EstimatorPredictor:
         return [{}]
 
     def models(
-        self, part: TrainingPart, requests: Sequence[Request], new: Rows | None
+        self, part: TrainingRows, requests: Sequence[Request], new: Rows | None
     ) -> Iterator[Fitted]:
         """Fit a clone at every size."""
         for k, settings in requests:
@@ -203,7 +203,7 @@ def columns_of(X: Any, columns: NDArray[np.intp]) -> Any:
 # -- no features -----------------------------------------------------------------------------------
 
 
-def constant_model(part: TrainingPart, new: Rows | None) -> tuple[Any, ConstantModel]:
+def constant_model(part: TrainingRows, new: Rows | None) -> tuple[Any, ConstantModel]:
     """The best prediction without any feature: the shares of the classes, or the mean."""
     classes = None
     if part.task.classes is None:
@@ -216,13 +216,13 @@ def constant_model(part: TrainingPart, new: Rows | None) -> tuple[Any, ConstantM
     if new is None:
         return None, model
     if classes is None:
-        return BoundRegressor({"predict": model.predict(new)}), model
+        return HeldOutRegressor({"predict": model.predict(new)}), model
     outputs = {
         "predict": model.predict(new),
         "decision_function": model.decision(new),
         "predict_proba": model.proba(new),
     }
-    return BoundClassifier(outputs, classes), model
+    return HeldOutClassifier(outputs, classes), model
 
 
 @dataclass(frozen=True)

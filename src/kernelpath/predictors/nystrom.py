@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC, LinearSVR
 
-from kernelpath.predictors.base import Fitted, Request, TrainingPart, bind
+from kernelpath.predictors.base import Fitted, Request, TrainingRows, outputs_for
 from kernelpath.predictors.libsvm import EPSILON, SVMHead, calibrate, standardised
 from kernelpath.tables.table import Rows, take_columns
 
@@ -73,7 +73,7 @@ class LandmarkMap:
 
 
 @dataclass(frozen=True)
-class MappedMachine:
+class MappedModel:
     """A linear SVM behind a feature map."""
 
     name: str
@@ -101,9 +101,9 @@ class ColumnMap:
 class Ready:
     """A machine that is already made."""
 
-    made: MappedMachine
+    made: MappedModel
 
-    def machine(self) -> MappedMachine:
+    def machine(self) -> MappedModel:
         """Return the machine."""
         return self.made
 
@@ -111,7 +111,7 @@ class Ready:
 def mapped_models(
     name: str,
     feature_map: Any,
-    part: TrainingPart,
+    part: TrainingRows,
     request: Request,
     new: Rows | None,
 ) -> Iterator[Fitted]:
@@ -123,11 +123,11 @@ def mapped_models(
     mapped_new = None if new is None else feature_map.transform(new)
     for setting in settings:
         head = heads[setting["C"]]
-        bound = None if mapped_new is None else bind(head, mapped_new, part.task)
-        yield k, setting, bound, Ready(MappedMachine(name, feature_map, head))
+        bound = None if mapped_new is None else outputs_for(head, mapped_new, part.task)
+        yield k, setting, bound, Ready(MappedModel(name, feature_map, head))
 
 
-def landmarks(part: TrainingPart, seed: int = 0) -> NDArray[np.intp]:
+def landmarks(part: TrainingRows, seed: int = 0) -> NDArray[np.intp]:
     """Rows that stand for all, drawn with the sample weights."""
     n = part.rows.n_rows
     weight = part.sample_weight
@@ -137,7 +137,7 @@ def landmarks(part: TrainingPart, seed: int = 0) -> NDArray[np.intp]:
 
 
 def fit_linear(
-    mapped: Any, part: TrainingPart, values_of_C: Sequence[float]
+    mapped: Any, part: TrainingRows, values_of_C: Sequence[float]
 ) -> dict[float, LinearHead]:
     """Linear SVMs on mapped rows, one per value of ``C``."""
     with warnings.catch_warnings():
@@ -145,7 +145,7 @@ def fit_linear(
         return {C: _fit_one(mapped, part, C) for C in values_of_C}
 
 
-def _fit_one(mapped: Any, part: TrainingPart, C: float) -> LinearHead:
+def _fit_one(mapped: Any, part: TrainingRows, C: float) -> LinearHead:
     y, weight, task = part.codes, part.sample_weight, part.task
     support = np.zeros(0, dtype=np.intp)
     if task.classes is None:

@@ -16,9 +16,9 @@ from kernelpath.predictors.base import (
     Fitted,
     Request,
     Setting,
-    TrainingPart,
-    bind,
+    TrainingRows,
     checked_grid,
+    outputs_for,
     union_of,
 )
 from kernelpath.predictors.libsvm import SVMHead, fit_svms
@@ -66,7 +66,7 @@ class WeightedKernelSVM:
         return [{"C": C} for C in checked_grid("C", self.C)]
 
     def models(
-        self, part: TrainingPart, requests: Sequence[Request], new: Rows | None
+        self, part: TrainingRows, requests: Sequence[Request], new: Rows | None
     ) -> Iterator[Fitted]:
         """Fit at every size; the base kernels are computed once for all of them."""
         if not requests:
@@ -99,13 +99,13 @@ class WeightedKernelSVM:
                 head = heads[setting["C"]]
                 bound = None
                 if kernel.new is not None:
-                    bound = bind(head, kernel.new[:, head.support], part.task)
+                    bound = outputs_for(head, kernel.new[:, head.support], part.task)
                 maker = _Maker(bank, columns, row, head, kernel.column_means)
                 yield k, setting, bound, maker
 
 
 def _feature_map(
-    part: TrainingPart, bank: KernelBank, columns: NDArray[np.intp], weights: NDArray[np.float64]
+    part: TrainingRows, bank: KernelBank, columns: NDArray[np.intp], weights: NDArray[np.float64]
 ) -> Any:
     """Explicit map of a point: feature by feature while that is small, by landmarks beyond.
 
@@ -123,7 +123,7 @@ def _feature_map(
     return LandmarkMap.fit(machine, part.rows.take(rows))
 
 
-def _bank(part: TrainingPart, columns: NDArray[np.intp]) -> KernelBank:
+def _bank(part: TrainingRows, columns: NDArray[np.intp]) -> KernelBank:
     table = part.rows.table
     options = dict(part.traced.kernel or {"kernel": "auto"})
     gamma = options.get("gamma")
@@ -165,7 +165,7 @@ class _Maker:
     head: SVMHead
     column_means: NDArray[np.float64]
 
-    def machine(self) -> WeightedKernelMachine:
+    def machine(self) -> WeightedKernelModel:
         """Model that reads new rows, with support rows and used columns only."""
         head = self.head
         # Coefficients of a pair sum to zero, so centring with the training rows only moves b.
@@ -181,12 +181,12 @@ def _machine(
     weights: NDArray[np.float64],
     rows: NDArray[np.intp],
     head: SVMHead | None,
-) -> WeightedKernelMachine:
+) -> WeightedKernelModel:
     """Machine with some training rows, and the columns that have a weight."""
     raw = bank.point_weights(weights)
     used = np.flatnonzero(raw)
     values = take_columns(bank.values, used)
-    return WeightedKernelMachine(
+    return WeightedKernelModel(
         columns=columns[used],
         support_values=values.tocsr()[rows] if sparse.issparse(values) else values[rows],
         kernels=bank.kernels,
@@ -199,7 +199,7 @@ def _machine(
 
 
 @dataclass(frozen=True)
-class WeightedKernelMachine:
+class WeightedKernelModel:
     """A fitted SVM on a weighted sum of one-feature kernels."""
 
     columns: NDArray[np.intp]

@@ -30,7 +30,7 @@ from kernelpath.report.summary_scores import (
 from kernelpath.report.summary_views import MOST_COMPARED, feature_views, redundancy
 from kernelpath.report.words import headline, remarks
 from kernelpath.tables.encoding import TableEncoder
-from kernelpath.tables.table import ColumnTable
+from kernelpath.tables.table import Table
 from kernelpath.tables.targets import as_vector, infer_task
 from kernelpath.tracers.any_selector import size_grid
 from kernelpath.utils.progress import working
@@ -230,7 +230,7 @@ class _Maker:
 
     def add_data(
         self,
-        table: ColumnTable,
+        table: Table,
         y: NDArray,
         task: str,
         categories: dict[int, list],

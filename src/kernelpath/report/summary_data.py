@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from kernelpath.report.summary_duplicates import n_duplicates
-from kernelpath.tables.table import ColumnTable
+from kernelpath.tables.table import Table
 from kernelpath.utils.units import in_units, size_exponent
 
 RARE_CLASS = 0.1
@@ -17,7 +17,7 @@ RARE_CLASS = 0.1
 FEW_ROWS = 50
 
 
-def describe_data(table: ColumnTable, y: NDArray, task: str) -> dict[str, Any]:
+def describe_data(table: Table, y: NDArray, task: str) -> dict[str, Any]:
     """Size, target and odd columns of a table, as plain numbers and text."""
     n_rows, n_columns = table.shape
     constant = constant_columns(table)
@@ -92,7 +92,7 @@ def _columns(count: int, one: str, many: str | None = None) -> str:
     return f"{count:,} columns are {many or one}."
 
 
-def constant_columns(table: ColumnTable) -> NDArray[np.bool_]:
+def constant_columns(table: Table) -> NDArray[np.bool_]:
     """Columns with one value only."""
     values = table.values
     if not sp.issparse(values):

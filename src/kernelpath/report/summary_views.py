@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from kernelpath.kernels import kernel_values
 from kernelpath.path_kernels.bank import KernelBank
 from kernelpath.path_kernels.columns import take_columns
-from kernelpath.tables.table import ColumnTable
+from kernelpath.tables.table import Table
 from kernelpath.utils.units import in_units, size_exponent
 
 MOST_ROWS, MOST_POINTS = 2000, 250
@@ -30,7 +30,7 @@ RIDGES = 10.0 ** np.arange(-6.0, 1.5, 0.5)
 
 
 def feature_views(
-    table: ColumnTable,
+    table: Table,
     y: NDArray,
     task: str,
     columns: Sequence[int],
@@ -188,7 +188,7 @@ def kernel_curve(
     [1.0, 1.0]
     """
     landmarks = np.unique(np.quantile(x, np.linspace(0.0, 1.0, LANDMARKS)))
-    column = ColumnTable(x[:, None], None, np.zeros(1, dtype=bool))
+    column = Table(x[:, None], None, np.zeros(1, dtype=bool))
     options = dict(kernel or {})
     if options.get("kernel") in (None, "auto"):
         options["kernel"] = "rbf"
@@ -221,7 +221,7 @@ def kernel_curve(
 
 
 def redundancy(
-    table: ColumnTable,
+    table: Table,
     columns: Sequence[int],
     *,
     kernel: Mapping[str, Any] | None = None,
@@ -251,7 +251,7 @@ def _sample(n: int, most: int, seed: int) -> NDArray[np.intp]:
     return np.sort(np.random.default_rng(seed).choice(n, most, replace=False))
 
 
-def _values(table: ColumnTable, column: int, rows: NDArray[np.intp]) -> NDArray[np.float64]:
+def _values(table: Table, column: int, rows: NDArray[np.intp]) -> NDArray[np.float64]:
     values = table.values
     if sp.issparse(values):
         return np.asarray(values.tocsc()[:, [column]].toarray(), dtype=np.float64).ravel()[rows]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from kernelpath.errors import DataError
-from kernelpath.tables.table import ColumnTable, as_column_table, as_pandas, is_frame, plain_table
+from kernelpath.tables.table import Table, as_column_table, as_pandas, is_frame, plain_table
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class TableEncoder:
     exponents: NDArray[np.int64] | None = None
 
     @classmethod
-    def fit(cls, X: Any) -> tuple[TableEncoder, ColumnTable]:
+    def fit(cls, X: Any) -> tuple[TableEncoder, Table]:
         """Learn categories, and return the columns as numbers."""
         table = as_column_table(X)
         categories = {}
@@ -59,9 +59,9 @@ class TableEncoder:
         mask[list(self.categories)] = True
         return mask
 
-    def table(self, X: Any) -> ColumnTable:
+    def table(self, X: Any) -> Table:
         """New rows as numbers, in the units of the user."""
-        return ColumnTable(self.encode(X), self.names, self.categorical)
+        return Table(self.encode(X), self.names, self.categorical)
 
     def encode(self, X: Any) -> Any:
         """Columns of new rows as numbers; a category not seen before gets a code of its own."""

@@ -29,7 +29,7 @@ from kernelpath.tables.formats import (
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class LoadedTable:
     """A table as read from the file `source`.
 
     Attributes
@@ -63,7 +63,7 @@ def read_table(
     drop: str | Iterable[str] = (),
     label_first: bool = False,
     max_columns: int | None = None,
-) -> Table:
+) -> LoadedTable:
     r"""Read a table file; the format follows from the ending of its name.
 
     Parameters
@@ -82,7 +82,7 @@ def read_table(
 
     Returns
     -------
-    Table
+    LoadedTable
         Or a `DataError`, in one line: what is wrong with the file or the names, and what to do.
 
     Examples
@@ -240,7 +240,9 @@ def _kept(names: list[str], unwanted: dict[str, None], n_rows: int) -> list[int]
     return kept
 
 
-def _from_matrix(held: Matrix, target: str | None, unwanted: dict[str, None], source: str) -> Table:
+def _from_matrix(
+    held: Matrix, target: str | None, unwanted: dict[str, None], source: str
+) -> LoadedTable:
     X, labels, names = held.X, held.y, held.names
     if labels is None:
         raise DataError("holds no array 'y': save the target under that name")
@@ -262,12 +264,12 @@ def _from_matrix(held: Matrix, target: str | None, unwanted: dict[str, None], so
     X = X.astype(np.result_type(X.dtype, np.float32) if X.dtype.kind == "f" else np.float64)
     names = [names[j] for j in kept]
     y = to_target(labels.ravel())
-    return Table(X, y, names, "y", tuple(unwanted), X.shape[0], source, [], notes)
+    return LoadedTable(X, y, names, "y", tuple(unwanted), X.shape[0], source, [], notes)
 
 
 def _from_arrow(
     table: Any, target: str | None, unwanted: dict[str, None], label_first: bool, source: str
-) -> Table:
+) -> LoadedTable:
     table, index = index_columns(table)
     names = table.column_names
     columns = [name for name in names if name not in index]
@@ -286,4 +288,4 @@ def _from_arrow(
     kept = [features[j] for j in _kept(features, dropped, table.num_rows)]
     y = to_target(table.column(target).to_pandas(), name=target)
     X, text = plain_frame(table.select(kept))
-    return Table(X, y, kept, target, tuple(dropped), table.num_rows, source, text, notes)
+    return LoadedTable(X, y, kept, target, tuple(dropped), table.num_rows, source, text, notes)

@@ -9,7 +9,7 @@ from sklearn.utils.validation import validate_data
 
 from kernelpath.tables.arrays import check_numbers
 from kernelpath.tables.encoding import TableEncoder
-from kernelpath.tables.table import ColumnTable, Rows, as_pandas, check_finite, is_frame
+from kernelpath.tables.table import Rows, Table, as_pandas, check_finite, is_frame
 
 
 def check_training_rows(estimator: Any, X: Any) -> tuple[TableEncoder, Rows]:
@@ -24,7 +24,7 @@ def check_training_rows(estimator: Any, X: Any) -> tuple[TableEncoder, Rows]:
     return _within_reach(encoder, table.values, replace(table, names=names))
 
 
-def _within_reach(encoder: TableEncoder, X: Any, table: ColumnTable) -> tuple[TableEncoder, Rows]:
+def _within_reach(encoder: TableEncoder, X: Any, table: Table) -> tuple[TableEncoder, Rows]:
     """Numbers in units in which they can be computed with; new rows will be in the same ones."""
     table = table.within_reach()
     return replace(encoder, exponents=table.exponents), Rows(X, table)
@@ -42,7 +42,7 @@ def check_new_rows(estimator: Any, X: Any, as_given: bool = False) -> Rows:
     return Rows(table.values, table if as_given else _checked(encoder, table))
 
 
-def _checked(encoder: TableEncoder, table: ColumnTable) -> ColumnTable:
+def _checked(encoder: TableEncoder, table: Table) -> Table:
     """Refuse NaN where it would go unnoticed, and use the units of the rows of fit."""
     check_finite(table)
     return table.in_units_of(encoder.exponents)

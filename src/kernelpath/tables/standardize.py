@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from kernelpath.errors import DataError
-from kernelpath.tables.table import ColumnTable, report_constant
+from kernelpath.tables.table import Table, report_constant
 
 FARTHEST = 1e75  # deviations from the mean of new rows: their squares are numbers
 LEAST_ROWS = 5
@@ -41,7 +41,7 @@ class Columns:
     ties: list[NDArray[np.intp]]
 
     @classmethod
-    def of(cls, table: ColumnTable, stacklevel: int) -> tuple[Columns, NDArray[np.float64]]:
+    def of(cls, table: Table, stacklevel: int) -> tuple[Columns, NDArray[np.float64]]:
         """Learn them from a table; also returns its columns, standardised."""
         values = as_dense(table.values)
         constant = values.min(axis=0) == values.max(axis=0)

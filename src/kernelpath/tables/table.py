@@ -1,7 +1,7 @@
 """Tables as users have them, turned into columns of numbers with names.
 
 NumPy arrays, memory maps and SciPy sparse matrices pass through without a copy; pandas and polars
-frames lose their names to ``ColumnTable.names`` and their text columns become category codes.
+frames lose their names to ``Table.names`` and their text columns become category codes.
 Cells under a mask, dates and what is missing are never numbers: `plain_array` sees to that for
 whatever users bring as arrays.
 """
@@ -32,7 +32,7 @@ UNITS = {"kb": 2**10, "mb": 2**20, "gb": 2**30, "tb": 2**40}
 
 
 @dataclass(frozen=True)
-class ColumnTable:
+class Table:
     """Numeric columns, their names if they have any, and which ones are categories.
 
     Attributes
@@ -54,7 +54,7 @@ class ColumnTable:
         """Rows and columns."""
         return self.values.shape
 
-    def within_reach(self) -> ColumnTable:
+    def within_reach(self) -> Table:
         """The same table with huge and tiny columns in other units; mostly itself.
 
         Examples
@@ -70,22 +70,22 @@ class ColumnTable:
         known = 0 if self.exponents is None else self.exponents
         return replace(self, values=values, exponents=exponents + known)
 
-    def in_own_units(self) -> ColumnTable:
+    def in_own_units(self) -> Table:
         """The values as the user gave them."""
         if self.exponents is None:
             return self
         return replace(self, values=in_units(self.values, -self.exponents), exponents=None)
 
-    def take(self, columns: NDArray[np.intp], values: Any) -> ColumnTable:
+    def take(self, columns: NDArray[np.intp], values: Any) -> Table:
         """The table of some columns, whose values are at hand."""
-        return ColumnTable(
+        return Table(
             values,
             None if self.names is None else self.names[columns],
             self.categorical[columns],
             None if self.exponents is None else self.exponents[columns],
         )
 
-    def in_units_of(self, exponents: NDArray[np.int64] | None) -> ColumnTable:
+    def in_units_of(self, exponents: NDArray[np.int64] | None) -> Table:
         """New rows in the units of the rows of fit; values too far from those are refused."""
         table = self
         if exponents is not None:
@@ -120,7 +120,7 @@ class Rows:
     """Rows of the table: as the user gave them, and as numbers."""
 
     X: Any
-    table: ColumnTable
+    table: Table
 
     def take(self, rows: NDArray[np.intp]) -> Rows:
         """Return some of the rows."""
@@ -146,7 +146,7 @@ def take_columns(values: Any, columns: NDArray[np.intp]) -> Any:
     return values if len(columns) == values.shape[1] else values[:, columns]
 
 
-def check_finite(table: ColumnTable) -> None:
+def check_finite(table: Table) -> None:
     """Refuse NaN and infinity, with the names of the columns."""
     values = table.values
     if sp.issparse(values):
@@ -170,7 +170,7 @@ def _sparse_columns(values: Any) -> NDArray[np.intp]:
 
 
 def report_constant(
-    table: ColumnTable, constant: NDArray[np.bool_], stacklevel: int = 3, what: str = "column"
+    table: Table, constant: NDArray[np.bool_], stacklevel: int = 3, what: str = "column"
 ) -> None:
     """Warn once about columns, or ``what`` else there is, that carry no information."""
     columns = np.flatnonzero(constant)
@@ -196,7 +196,7 @@ def as_pandas(X: Any) -> Any:
     return X.to_pandas() if hasattr(X, "to_pandas") else X
 
 
-def as_column_table(X: Any) -> ColumnTable:
+def as_column_table(X: Any) -> Table:
     """Turn any supported table into numeric columns.
 
     Examples
@@ -221,7 +221,7 @@ def as_column_table(X: Any) -> ColumnTable:
         )
         if not sp.issparse(values) and values.dtype.kind not in "fiub":
             values = values.astype(np.float64)
-    return ColumnTable(values, None, np.zeros(values.shape[1], dtype=bool))
+    return Table(values, None, np.zeros(values.shape[1], dtype=bool))
 
 
 def plain_array(values: Any, name: str = "X") -> Any:
@@ -343,7 +343,7 @@ def is_missing(value: object) -> bool:
         return True
 
 
-def _from_frame(frame: Any) -> ColumnTable:
+def _from_frame(frame: Any) -> Table:
     import pandas as pd
 
     kinds = frame.dtypes
@@ -363,16 +363,16 @@ def _from_frame(frame: Any) -> ColumnTable:
     if not frame.columns.is_unique:
         twice = str(frame.columns[frame.columns.duplicated()][0])
         raise DataError(f"Column names must differ; more than one is called {twice!r}.")
-    table = ColumnTable(frame, names, categorical)
+    table = Table(frame, names, categorical)
     if other.any():
         kind = str(dtypes[np.flatnonzero(other)[0]])
         subject = table.sentence(np.flatnonzero(other), "holds", "hold")
         raise DataError(f"{subject} values of the type {kind}; convert to numbers or drop.")
     if len(dtypes) and all(isinstance(d, pd.SparseDtype) for d in dtypes):
-        return ColumnTable(frame.sparse.to_coo().tocsc(), names, categorical)
+        return Table(frame.sparse.to_coo().tocsc(), names, categorical)
     if not categorical.any():
         values = _numeric(frame)
-        return ColumnTable(values, names, categorical)
+        return Table(values, names, categorical)
     values = np.empty(frame.shape, dtype=np.float64, order="F")
     if not categorical.all():
         values[:, ~categorical] = _numeric(frame.loc[:, ~categorical])
@@ -383,7 +383,7 @@ def _from_frame(frame: Any) -> ColumnTable:
             continue
         codes, _ = pd.factorize(frame.iloc[:, column], sort=False)
         values[:, column] = np.where(codes < 0, np.nan, codes)
-    return ColumnTable(values, names, categorical)
+    return Table(values, names, categorical)
 
 
 def _holds_numbers(column: Any) -> bool:

@@ -44,7 +44,7 @@ class SizedPoint:
 
 
 @dataclass(frozen=True)
-class Traced:
+class ChoicesBySize:
     """What was chosen at every size, from a path or from a ranking.
 
     Attributes
@@ -150,7 +150,7 @@ def trace(
     *,
     report: bool = False,
     names: Any = None,
-) -> Traced:
+) -> ChoicesBySize:
     """Fit a clone of the selector and read what it chose at every size.
 
     With ``report`` the selector may warn of constant columns; ``names`` are those of the columns of
@@ -194,7 +194,7 @@ def trace(
         )
     # In a pipeline the widths are those of transformed columns.
     kernel = feature_kernel_settings(vars(last)) if last is fitted else {}
-    return Traced(n_columns, path=path, kernel=kernel)
+    return ChoicesBySize(n_columns, path=path, kernel=kernel)
 
 
 def check_selector(selector: Any) -> None:
@@ -218,7 +218,7 @@ def describe(selector: Any) -> str:
     return getattr(selector, "__name__", type(selector).__name__)
 
 
-def _ranked(scores: Any, n_columns: int, name: str) -> Traced:
+def _ranked(scores: Any, n_columns: int, name: str) -> ChoicesBySize:
     """Ranking by decreasing score; columns without a score (NaN) are not ranked."""
     if isinstance(scores, tuple):  # f_classif and chi2 give scores and p-values
         scores = scores[0]
@@ -231,7 +231,7 @@ def _ranked(scores: Any, n_columns: int, name: str) -> Traced:
     if len(known) == 0:
         raise DataError(f"{name} gave no score for any column (all NaN).")
     order = known[np.argsort(-values[known], kind="stable")]
-    return Traced(n_columns, order=order, importance=values)
+    return ChoicesBySize(n_columns, order=order, importance=values)
 
 
 def _importance(fitted: Any) -> NDArray[np.float64]:

@@ -19,7 +19,7 @@ from kernelpath.mkl.problem import Problem
 from kernelpath.mkl.regularizers import Regularizer
 from kernelpath.mkl.solvers.base import Solution
 from kernelpath.mkl.solvers.choice import solve
-from kernelpath.mkl.svm.dual import solve_null
+from kernelpath.mkl.svm.dual import solve_without_kernel
 from kernelpath.path.feature_path import FeaturePath, PathEvent
 
 SELECTED = 1e-6  # of the largest weight: a smaller one is no selection
@@ -32,7 +32,7 @@ def largest_strength(problem: Problem) -> float:
     a hinge loss with classes of equal size.  With unequal classes it has many, and weights may stay
     zero for some strengths below this one, too.
     """
-    U = np.column_stack([solve_null(dual).u for dual in problem.duals])
+    U = np.column_stack([solve_without_kernel(dual).u for dual in problem.duals])
     quad = problem.kernel.grad_quad(np.zeros(problem.kernel.n_kernels), U)
     return 0.5 * float(quad.max(initial=0.0))
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from kernelpath.mkl.problem import Problem
 from kernelpath.mkl.regularizers import L1, Lp, Regularizer
-from kernelpath.mkl.svm.dual import solve_null
+from kernelpath.mkl.svm.dual import solve_without_kernel
 from kernelpath.tracers.gmkl import largest_strength, strength_grid
 
 # Strength by default: what a unit of weight costs, as a share of the loss without any kernel.
@@ -26,7 +26,7 @@ def at_one_point(own: Any, problem: Problem) -> Regularizer:
     """The regularizer that was given, or an l1 norm of a sensible strength."""
     if own is not None:
         return own
-    null = sum(solve_null(dual).primal for dual in problem.duals)
+    null = sum(solve_without_kernel(dual).primal for dual in problem.duals)
     strength = (SUM_SHARE if problem.is_convex else OTHER_SHARE) * null / problem.weight_unit
     largest = largest_strength(problem)
     if largest > 0:  # more would leave no kernel

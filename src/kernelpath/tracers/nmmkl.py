@@ -19,11 +19,11 @@ from scipy import linalg
 
 from kernelpath.mkl._budget_set import Budget
 from kernelpath.mkl.feasible_sets import CappedSimplex, FeasibleSet
-from kernelpath.mkl.problem import Evaluator, Problem
+from kernelpath.mkl.problem import PointSolver, Problem
 from kernelpath.mkl.solvers._norm_loops import level_weights
 from kernelpath.mkl.solvers.base import Solution
 from kernelpath.mkl.solvers.choice import solve
-from kernelpath.tracers.nmmkl_rounding import WHOLE, Choice, Rounder
+from kernelpath.tracers.nmmkl_rounding import WHOLE, Rounder, Selection
 
 EXACT = 0.1  # of the tolerance: precision of the machines on chosen features
 
@@ -37,7 +37,7 @@ class BudgetPoint:
     budget : int
     relaxed : Solution
         Of Eq. (5): weights between 0 and 1, and a certified gap.
-    choice : Choice
+    choice : Selection
         Features, and the machine on them.
     marginal_value : float
         By how much one more feature would lower the relaxed objective, to first order: the
@@ -48,7 +48,7 @@ class BudgetPoint:
 
     budget: int
     relaxed: Solution
-    choice: Choice
+    choice: Selection
     marginal_value: float
     n_svm: int
 
@@ -83,7 +83,7 @@ def trace_budgets(
 
     ``problem`` is that of the kernels and losses; its set and regulariser do not matter.
     """
-    evaluate = Evaluator(problem)
+    evaluate = PointSolver(problem)
     rounder = Rounder(evaluate, fixed, EXACT * tol)
     start, duals, before, quad = None, None, None, np.zeros(0)
     for number, budget in enumerate(budgets):

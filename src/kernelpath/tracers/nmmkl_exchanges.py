@@ -18,7 +18,7 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelpath.mkl.problem import Evaluation, Problem
+from kernelpath.mkl.problem import Problem, ProblemPoint
 from kernelpath.mkl.solvers.curvature import curvature_root
 from kernelpath.mkl.weighted_kernels.base import SumKernel
 
@@ -28,7 +28,7 @@ TINY = 1e-300
 
 
 def predicted_changes(
-    problem: Problem, at: Evaluation, leaving: NDArray[np.intp], entering: NDArray[np.intp]
+    problem: Problem, at: ProblemPoint, leaving: NDArray[np.intp], entering: NDArray[np.intp]
 ) -> NDArray[np.float64]:
     """Changes of the objective for every kernel that leaves (rows) and enters (columns).
 

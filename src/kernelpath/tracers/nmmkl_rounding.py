@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelpath.mkl.problem import Evaluation, Evaluator
+from kernelpath.mkl.problem import PointSolver, ProblemPoint
 from kernelpath.tracers.nmmkl_exchanges import predicted_changes
 
 RULES = ("swap", "weights", "paper")
@@ -34,19 +34,19 @@ CHANCE = 16.0  # times the mean quadratic form of a feature of chance: four stan
 
 
 @dataclass(frozen=True, eq=False)
-class Choice:
+class Selection:
     """Chosen features and the machine on them.
 
     Attributes
     ----------
     members : ndarray of int
         Positions of the chosen features, increasing.
-    at : Evaluation
+    at : ProblemPoint
         The machine; ``at.upper`` is its objective from above.
     """
 
     members: NDArray[np.intp]
-    at: Evaluation
+    at: ProblemPoint
 
 
 class Rounder:
@@ -54,7 +54,7 @@ class Rounder:
 
     Parameters
     ----------
-    evaluate : Evaluator
+    evaluate : PointSolver
         Of the problem; budgets do not matter to it.
     fixed : sequence of int
         Features that are in every choice.
@@ -62,9 +62,9 @@ class Rounder:
         Precision of the machines.
     """
 
-    def __init__(self, evaluate: Evaluator, fixed: tuple[int, ...], tol: float) -> None:
+    def __init__(self, evaluate: PointSolver, fixed: tuple[int, ...], tol: float) -> None:
         self._evaluate, self._fixed, self._tol = evaluate, fixed, tol
-        self._known: dict[bytes, Choice] = {}
+        self._known: dict[bytes, Selection] = {}
 
     def choose(
         self,
@@ -73,7 +73,7 @@ class Rounder:
         quad: NDArray[np.float64],
         size: int,
         before: NDArray[np.intp] | None = None,
-    ) -> Choice:
+    ) -> Selection:
         """Choose so many features by a rule; ``before`` are those of a smaller budget."""
         if rule == "paper":
             return self.machine(self._first(quad, size))
@@ -90,7 +90,7 @@ class Rounder:
                 best = other
         return self._exchange(best, weights)
 
-    def machine(self, members: NDArray[np.intp]) -> Choice:
+    def machine(self, members: NDArray[np.intp]) -> Selection:
         """The machine on some features."""
         members = np.sort(members)
         key = members.tobytes()
@@ -98,10 +98,10 @@ class Rounder:
             kernel = self._evaluate.problem.kernel
             d = np.zeros(kernel.n_kernels)
             d[members] = 1.0
-            self._known[key] = Choice(members, self._evaluate(d, self._tol))
+            self._known[key] = Selection(members, self._evaluate(d, self._tol))
         return self._known[key]
 
-    def sharpened(self, choice: Choice, gap: float) -> Choice:
+    def sharpened(self, choice: Selection, gap: float) -> Selection:
         """The same features with a machine whose own gap, relative, is no more than given."""
         tol, at = self._tol, choice.at
         for _ in range(SHARPEN):
@@ -109,7 +109,7 @@ class Rounder:
                 break
             tol *= 0.1
             at = self._evaluate(at.weights, tol)
-        return Choice(choice.members, at)
+        return Selection(choice.members, at)
 
     def forget(self) -> None:
         """Let go of the machines of one budget."""
@@ -128,7 +128,7 @@ class Rounder:
         score[before] = np.inf
         return np.argsort(-score, kind="stable")[:size]
 
-    def _exchange(self, best: Choice, weights: NDArray[np.float64]) -> Choice:
+    def _exchange(self, best: Selection, weights: NDArray[np.float64]) -> Selection:
         """Exchange one feature for another as long as that lowers the objective."""
         for _ in range(MOST_EXCHANGES):
             better = self._exchanged(best, weights)
@@ -137,7 +137,7 @@ class Rounder:
             best = better
         return best
 
-    def _exchanged(self, best: Choice, weights: NDArray[np.float64]) -> Choice | None:
+    def _exchanged(self, best: Selection, weights: NDArray[np.float64]) -> Selection | None:
         """The first exchange that makes a choice better, the most promising tried first."""
         leaving, entering = self._open(best.members, weights)
         if len(leaving) == 0 or len(entering) == 0:
@@ -163,7 +163,7 @@ class Rounder:
         leaving[list(self._fixed)] = False
         return np.flatnonzero(leaving), np.flatnonzero(~inside & (weights > WHOLE))
 
-    def _is_better(self, trial: Choice, best: Choice, weights: NDArray[np.float64]) -> bool:
+    def _is_better(self, trial: Selection, best: Selection, weights: NDArray[np.float64]) -> bool:
         """Whether a choice has the smaller objective, and not by features of chance."""
         if trial.at.upper >= best.at.upper * (1.0 - BETTER):
             return False

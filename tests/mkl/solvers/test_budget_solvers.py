@@ -14,14 +14,14 @@ from kernelpath.kernels import RBF
 from kernelpath.mkl._budget_set import Budget
 from kernelpath.mkl.feasible_sets import CappedSimplex, NonNegative
 from kernelpath.mkl.losses import EpsilonInsensitive, HuberHinge, LeastSquares
-from kernelpath.mkl.problem import Evaluator, Problem
+from kernelpath.mkl.problem import PointSolver, Problem
 from kernelpath.mkl.regularizers import L1, NoRegularizer
 from kernelpath.mkl.solvers._model_loops import minimize_model
 from kernelpath.mkl.solvers._norm_loops import level_weights
 from kernelpath.mkl.solvers.base import CONVERGED, MissingCapability
 from kernelpath.mkl.solvers.choice import choose_solver, solve
 from kernelpath.mkl.solvers.proximal import best_bias
-from kernelpath.mkl.weighted_kernels.columns import SumOfParts, one_per_column
+from kernelpath.mkl.weighted_kernels.columns import SumOfColumnKernels, one_per_column
 from kernelpath.mkl.weighted_kernels.grouped import GroupedKernels
 from kernelpath.mkl.weighted_kernels.storage import FactorKernels, PackedKernels
 from kernelpath.tracers.nmmkl_exchanges import predicted_changes
@@ -41,7 +41,7 @@ def linear(X):
 
 
 def rbf(X):
-    return SumOfParts(X, one_per_column(X, RBF()))
+    return SumOfColumnKernels(X, one_per_column(X, RBF()))
 
 
 def duals_of(kind, target):
@@ -123,7 +123,7 @@ def test_the_norm_of_a_budget_is_its_relaxation(kernel, kind, m):
     assert found.objective == pytest.approx(newton.objective, rel=2e-6)
     assert found.lower <= newton.objective * (1 + 1e-9)
     # Its point is one of the problem: machines with these weights are as good as it says.
-    at = Evaluator(problem)(found.weights, 1e-8)
+    at = PointSolver(problem)(found.weights, 1e-8)
     assert at.value <= found.objective * (1 + 1e-9)
     again = solve(
         problem, "primal", found.weights, tol=1e-6, duals=tuple(one.u for one in found.at.solutions)
@@ -203,7 +203,7 @@ def test_the_best_bias(kind):
 def test_predictions_of_exchanges_are_exact_where_no_row_changes():
     X, target = table(40, 8)
     problem = Problem(linear(X), (LeastSquares(2.0).dual(target),), NoRegularizer())
-    evaluate = Evaluator(problem)
+    evaluate = PointSolver(problem)
     inside, outside = np.array([0, 3, 5]), np.array([1, 2, 7])
     at = evaluate(np.isin(np.arange(8), inside).astype(float), 1e-9)
     change = predicted_changes(problem, at, inside, outside)
@@ -217,7 +217,7 @@ def test_predictions_of_exchanges_are_exact_where_no_row_changes():
 def test_predictions_of_exchanges_for_any_kernel_have_the_right_order():
     X, target = table(80, 8)
     problem = Problem(rbf(X), duals_of("classes", target), NoRegularizer())
-    evaluate = Evaluator(problem)
+    evaluate = PointSolver(problem)
     at = evaluate(np.isin(np.arange(8), [3, 5]).astype(float), 1e-6)
     change = predicted_changes(problem, at, np.array([3, 5]), np.array([0, 1, 2, 4, 6, 7]))
     best = np.unravel_index(int(change.argmin()), change.shape)[1]

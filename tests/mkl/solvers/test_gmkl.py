@@ -8,7 +8,7 @@ import pytest
 
 from kernelpath.mkl.feasible_sets import Box, CappedSimplex, LpBall, NonNegative, Simplex
 from kernelpath.mkl.losses import EpsilonInsensitive, Hinge, HuberHinge, LeastSquares, SquaredHinge
-from kernelpath.mkl.problem import ANY_WEIGHTS, Evaluator, Problem, lower_bound, stationarity
+from kernelpath.mkl.problem import ANY_WEIGHTS, PointSolver, Problem, lower_bound, stationarity
 from kernelpath.mkl.regularizers import L1, ElasticNet, Lp, MixedNorm, NoRegularizer
 from kernelpath.mkl.solvers.alternation import alternate
 from kernelpath.mkl.solvers.base import MissingCapability
@@ -160,7 +160,7 @@ def test_the_baseline_gets_there_too(loss):
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
 def test_the_gradient_by_differences(kernel, loss):
     problem = problem_of(loss, ElasticNet(0.5, 0.5), kernel=kernel)
-    evaluate = Evaluator(problem)
+    evaluate = PointSolver(problem)
     weights = np.random.default_rng(1).uniform(0.1, 0.5, size=kernel.n_kernels)
     gradient = evaluate.gradient(evaluate(weights, 1e-12))
     h = 1e-5
@@ -179,7 +179,7 @@ def test_bounds_hold_everywhere(name):
     solver = alternate if isinstance(regularizer, MixedNorm) else spg
     best = solver(problem, tol=1e-5, max_iter=20_000)
     rng = np.random.default_rng(0)
-    evaluate = Evaluator(problem, warm=False)
+    evaluate = PointSolver(problem, warm=False)
     for tol in (1.0, 0.1, 1e-6):
         weights = feasible.project(rng.uniform(0, 1, size=2 * M))
         at = evaluate(weights, tol)
@@ -198,7 +198,7 @@ def test_products_reach_a_stationary_point():
     assert found.status == "converged"
     assert found.gap is None  # not convex: no claim of optimality
     assert found.residual <= 1e-6
-    evaluate = Evaluator(problem)
+    evaluate = PointSolver(problem)
     gradient = evaluate.gradient(evaluate(found.weights, 1e-10))
     positive = found.weights > 1e-6
     scale = np.abs(gradient).max() + 1.0

@@ -13,11 +13,11 @@ from kernelpath.mkl.feasible_sets import NonNegative, Simplex
 from kernelpath.mkl.grams.base import Gram
 from kernelpath.mkl.grams.low_rank import LowRank
 from kernelpath.mkl.losses import EpsilonInsensitive, Hinge, HuberHinge, LeastSquares, SquaredHinge
-from kernelpath.mkl.problem import Evaluator, Problem, lower_bound
+from kernelpath.mkl.problem import PointSolver, Problem, lower_bound
 from kernelpath.mkl.regularizers import L1, ElasticNet, Lp, NoRegularizer
 from kernelpath.mkl.solvers import curvature
 from kernelpath.mkl.solvers.choice import SOLVERS, choose_solver, solve
-from kernelpath.mkl.weighted_kernels.columns import SumOfParts, one_per_column
+from kernelpath.mkl.weighted_kernels.columns import SumOfColumnKernels, one_per_column
 from kernelpath.mkl.weighted_kernels.products import ARDPolynomial, ProductRBF
 from kernelpath.mkl.weighted_kernels.storage import Concatenated, FactorKernels, PackedKernels
 
@@ -90,7 +90,7 @@ def test_kernels_that_are_no_sums(kernel, monkeypatch):
     assert isinstance(problem.gram(expected.weights), Gram)
     found = solve(problem, tol=1e-3)
     assert found.objective == pytest.approx(expected.objective, rel=5e-3)
-    again = Evaluator(problem)(expected.weights, 1e-6)
+    again = PointSolver(problem)(expected.weights, 1e-6)
     assert again.upper == pytest.approx(expected.objective, rel=1e-4)
 
 
@@ -152,7 +152,7 @@ def test_curvature_by_a_factor(ridge, monkeypatch):
 def test_mixtures_of_dual_vectors_are_bounds():
     problem = problem_of("hinge")
     optimum = solve(problem, tol=1e-6)
-    evaluate, bound = Evaluator(problem), DualBound(problem)
+    evaluate, bound = PointSolver(problem), DualBound(problem)
     best = -np.inf
     for seed in range(12):  # the weights of the optimum, disturbed
         noise = np.random.default_rng(seed).uniform(0.9, 1.1, size=M)
@@ -187,7 +187,7 @@ def test_several_least_squares_targets(monkeypatch):
 
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 5))
-    kernel = SumOfParts(X, one_per_column(X, RBF()))
+    kernel = SumOfColumnKernels(X, one_per_column(X, RBF()))
     Y = np.column_stack([np.sin(X[:, j]) + 0.2 * rng.normal(size=60) for j in (0, 0, 3)])
     problem = Problem(kernel, tuple(LeastSquares(2.0).dual(y) for y in Y.T), L1(1.0))
     together = steps.newton(problem, tol=1e-6)

@@ -7,7 +7,7 @@ import pytest
 
 from kernelpath.mkl.feasible_sets import Simplex
 from kernelpath.mkl.losses import Hinge, LeastSquares
-from kernelpath.mkl.problem import Evaluator, Problem
+from kernelpath.mkl.problem import PointSolver, Problem
 from kernelpath.mkl.regularizers import L1, ElasticNet, Lp, NoRegularizer
 from kernelpath.mkl.solvers.start import natural_start
 from kernelpath.mkl.svm.dual import solve_dual
@@ -36,7 +36,7 @@ def test_no_other_scale_is_much_better(case):
     problem = problem_of(*CASES[case])
     start = natural_start(problem, None)
     assert np.ptp(start) == 0.0
-    evaluate = Evaluator(problem, warm=False)
+    evaluate = PointSolver(problem, warm=False)
     others = [evaluate(t * start, 1e-6).upper for t in np.geomspace(1e-4, 1e4, 33)]
     assert evaluate(start, 1e-6).upper <= 1.3 * min(others)
 

@@ -19,7 +19,7 @@ from kernelpath.mkl.solvers.newton import _minimize_model, _RoundedOff, newton
 from kernelpath.mkl.solvers.spg import spg
 from kernelpath.mkl.solvers.working_set import working_set
 from kernelpath.mkl.svm.dual import solve_dual
-from kernelpath.mkl.weighted_kernels.columns import SumOfParts
+from kernelpath.mkl.weighted_kernels.columns import SumOfColumnKernels
 from kernelpath.mkl.weighted_kernels.published import simple_mkl_parts
 from kernelpath.mkl.weighted_kernels.storage import FactorKernels
 from kernelpath.mkl.weighted_kernels.views import GaussianViews
@@ -101,7 +101,7 @@ def test_kernels_computed_when_needed():
     parts = simple_mkl_parts(rows, degrees=(), together=False)
     cost = (L1(0.5), NonNegative())
     tiles = working_set(problem_of(cost, kernel=GaussianViews(rows)), tol=1e-5)
-    factors = newton(problem_of(cost, kernel=SumOfParts(rows, parts)), tol=1e-5)
+    factors = newton(problem_of(cost, kernel=SumOfColumnKernels(rows, parts)), tol=1e-5)
     assert max(tiles.gap, factors.gap) <= 1e-5
     assert tiles.objective == pytest.approx(factors.objective, rel=2e-5)
 

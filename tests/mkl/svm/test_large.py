@@ -13,7 +13,7 @@ from kernelpath.mkl.losses import EpsilonInsensitive, Hinge, HuberHinge, LeastSq
 from kernelpath.mkl.svm import blocks as decomposition
 from kernelpath.mkl.svm._smo import smo
 from kernelpath.mkl.svm.blocks import slopes
-from kernelpath.mkl.svm.dual import solve_dual, solve_null, solve_systems
+from kernelpath.mkl.svm.dual import solve_dual, solve_systems, solve_without_kernel
 from kernelpath.mkl.svm.smooth import solve_smooth
 from mkl.svm.test_svm import CLASSIFICATION, LOSSES
 
@@ -134,7 +134,7 @@ def test_steps_can_be_limited():
 def test_without_a_kernel(loss, balance):
     y = np.where(SIGNAL - balance > 0, 1.0, -1.0) if loss in CLASSIFICATION else SIGNAL + balance
     problem = loss.dual(y)
-    found = solve_null(problem)
+    found = solve_without_kernel(problem)
     slow = solve_dual(np.zeros((N, N)), problem, tol=1e-10)
     assert found.dual == pytest.approx(slow.dual, rel=1e-9)
     assert found.primal == pytest.approx(slow.primal, rel=1e-9)
@@ -146,7 +146,7 @@ def test_without_a_kernel(loss, balance):
 
 def test_without_a_kernel_rows_that_are_alike_are_treated_alike():
     y = np.where(np.arange(N) < N // 4, 1.0, -1.0)
-    u = solve_null(CLASSIFICATION[0].dual(y)).u
+    u = solve_without_kernel(CLASSIFICATION[0].dual(y)).u
     assert np.ptp(u[y > 0]) == 0.0
     assert np.ptp(u[y < 0]) < 1e-12
 

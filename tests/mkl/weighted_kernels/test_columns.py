@@ -10,7 +10,7 @@ import kernelpath as kp
 from kernelpath.kernels.feature import RBF, Delta, Laplace, Linear, Polynomial
 from kernelpath.mkl.weighted_kernels import columns as parts_module
 from kernelpath.mkl.weighted_kernels.base import SumKernel
-from kernelpath.mkl.weighted_kernels.columns import Part, SumOfParts, one_per_column
+from kernelpath.mkl.weighted_kernels.columns import ColumnKernel, SumOfColumnKernels, one_per_column
 from kernelpath.mkl.weighted_kernels.published import simple_mkl_parts
 
 RNG = np.random.default_rng(0)
@@ -19,15 +19,15 @@ X = RNG.normal(size=(N, 5)) * [1.0, 10.0, 0.1, 1.0, 1.0] + [0.0, 1e4, 5.0, 0.0, 
 X[:, 3] = RNG.integers(0, 4, size=N)
 X[:, 4] = 7.0
 KINDS = {
-    "rbf": Part(RBF(), (0,), 0.5),
-    "wide rbf": Part(RBF(), (1,), 1e-5),
-    "narrow rbf": Part(RBF(), (0,), 5e3),
-    "laplace": Part(Laplace(), (1,), 0.1),
-    "delta": Part(Delta(), (3,), 1.0),
-    "linear": Part(Linear(), (2,), 100.0),
-    "cubic": Part(Polynomial(degree=3), (0,), 1.0),
-    "rbf of all": Part(RBF(), (0, 1, 2), 0.01),
-    "quadratic of all": Part(Polynomial(degree=2), (0, 2), 1.0),
+    "rbf": ColumnKernel(RBF(), (0,), 0.5),
+    "wide rbf": ColumnKernel(RBF(), (1,), 1e-5),
+    "narrow rbf": ColumnKernel(RBF(), (0,), 5e3),
+    "laplace": ColumnKernel(Laplace(), (1,), 0.1),
+    "delta": ColumnKernel(Delta(), (3,), 1.0),
+    "linear": ColumnKernel(Linear(), (2,), 100.0),
+    "cubic": ColumnKernel(Polynomial(degree=3), (0,), 1.0),
+    "rbf of all": ColumnKernel(RBF(), (0, 1, 2), 0.01),
+    "quadratic of all": ColumnKernel(Polynomial(degree=2), (0, 2), 1.0),
 }
 
 
@@ -62,7 +62,7 @@ def centred(part, rows=X, new=None):
 @pytest.mark.parametrize("name", KINDS)
 def test_one_part(name):
     part = KINDS[name]
-    kernel = SumOfParts(X, [part])
+    kernel = SumOfColumnKernels(X, [part])
     expected = centred(part)
     assert isinstance(kernel, SumKernel)
     found = kernel.gram(np.ones(1))
@@ -81,7 +81,7 @@ def test_one_part(name):
 
 
 def test_many_parts_together():
-    kernel = SumOfParts(X, list(KINDS.values()))
+    kernel = SumOfColumnKernels(X, list(KINDS.values()))
     weights = RNG.uniform(0, 1, size=len(KINDS))
     weights[2] = 0.0
     whole = sum(w * centred(part) for w, part in zip(weights, KINDS.values()))
@@ -97,7 +97,7 @@ def test_many_parts_together():
 
 def test_constant_columns_explain_nothing():
     everything = simple_mkl_parts(X, together=False)
-    kernel = SumOfParts(X, everything)
+    kernel = SumOfColumnKernels(X, everything)
     np.testing.assert_array_equal(
         np.flatnonzero(kernel.constant),
         [k for k, part in enumerate(everything) if part.columns == (4,)],
@@ -106,7 +106,7 @@ def test_constant_columns_explain_nothing():
     quad = kernel.quad(u - u.mean())
     np.testing.assert_array_equal(quad[kernel.constant], 0.0)
     assert (quad[~kernel.constant] > 0).all()
-    alone = SumOfParts(X, [Part(RBF(), (4, 4), 1.0)])  # as a matrix
+    alone = SumOfColumnKernels(X, [ColumnKernel(RBF(), (4, 4), 1.0)])  # as a matrix
     assert alone.constant.all()
     np.testing.assert_array_equal(alone.gram(np.ones(1)), 0.0)
 
@@ -114,7 +114,7 @@ def test_constant_columns_explain_nothing():
 def test_ranks_do_not_grow_with_the_rows():
     rows = RNG.normal(size=(3000, 2))
     few, many = (
-        SumOfParts(some, one_per_column(some, RBF())).nbytes / len(some)
+        SumOfColumnKernels(some, one_per_column(some, RBF())).nbytes / len(some)
         for some in (rows[:300], rows)
     )
     assert many < 2 * few
@@ -131,26 +131,26 @@ def test_recipe_of_the_paper():
     assert len(made) == 13 * 6
     assert [part.kernel.name for part in made[:13]] == ["rbf"] * 10 + ["polynomial"] * 3
     assert made[-1].columns == (0, 1, 2, 3, 4)
-    assert SumOfParts(X, made).n_kernels == 78
+    assert SumOfColumnKernels(X, made).n_kernels == 78
 
 
 def test_what_is_refused(monkeypatch):
     with pytest.raises(kp.DataError, match="no kernel to combine"):
-        SumOfParts(X, [])
+        SumOfColumnKernels(X, [])
     with pytest.raises(ValueError, match="takes one column"):
-        SumOfParts(X, [Part(Laplace(), (0, 1), 1.0)])
+        SumOfColumnKernels(X, [ColumnKernel(Laplace(), (0, 1), 1.0)])
     monkeypatch.setattr(parts_module, "MOST_DENSE_ROWS", 50)
     with pytest.raises(kp.DataError, match="column 1 has a high rank"):
-        SumOfParts(X, [KINDS["laplace"]])
+        SumOfColumnKernels(X, [KINDS["laplace"]])
     with pytest.raises(kp.DataError, match="3 columns has a high rank"):
-        SumOfParts(X, [KINDS["rbf of all"]])
+        SumOfColumnKernels(X, [KINDS["rbf of all"]])
 
 
 @pytest.mark.parametrize("kernel", [RBF(), Laplace(), Delta(), Linear()], ids=lambda k: k.name)
 def test_two_values_have_rank_one(kernel):
     rows = np.where(RNG.uniform(size=(N, 1)) < 0.2, 1.0, -3.0)
-    part = Part(kernel, (0,), 0.7)
-    one = SumOfParts(rows, [part])
+    part = ColumnKernel(kernel, (0,), 0.7)
+    one = SumOfColumnKernels(rows, [part])
     assert one.nbytes == N * 8
     np.testing.assert_allclose(one.gram(np.ones(1)), centred(part, rows), atol=1e-9)
     u = RNG.normal(size=N)
@@ -168,7 +168,7 @@ def test_landmarks(name, monkeypatch):
     part, every = KINDS[name], centred(KINDS[name])
     lost = []
     for n_landmarks in (5, 20, N):
-        rough = SumOfParts(X, [part], nystrom=n_landmarks)
+        rough = SumOfColumnKernels(X, [part], nystrom=n_landmarks)
         K = rough.gram(np.ones(1))
         assert np.linalg.matrix_rank(K, tol=1e-8) <= n_landmarks
         assert K.trace() == pytest.approx(N)
@@ -178,14 +178,14 @@ def test_landmarks(name, monkeypatch):
     assert lost[0] > 0.0
     u = RNG.normal(size=N)
     u -= u.mean()
-    rough = SumOfParts(X, [part], nystrom=20)
+    rough = SumOfColumnKernels(X, [part], nystrom=20)
     again = rough.cross_times(np.ones(1), X, u)[:, 0]
     np.testing.assert_allclose(again, rough.gram(np.ones(1)) @ u, atol=1e-6)
 
 
 def test_landmarks_are_those_of_the_formula():
     part, n_landmarks = KINDS["laplace"], 8
-    rough = SumOfParts(X, [part], nystrom=n_landmarks)
+    rough = SumOfColumnKernels(X, [part], nystrom=n_landmarks)
     points = rough._maps[0].points
     x = X[:, [1]] - X[:, 1].mean()
     K, inner = part.gram(x, points), part.gram(points, points)
@@ -197,17 +197,21 @@ def test_landmarks_are_those_of_the_formula():
 
 
 def test_landmarks_only_where_they_are_needed():
-    with_limit = SumOfParts(X, [KINDS["rbf"], KINDS["linear"]], nystrom=N)
+    with_limit = SumOfColumnKernels(X, [KINDS["rbf"], KINDS["linear"]], nystrom=N)
     np.testing.assert_array_equal(with_limit.left_out, 0.0)
     for bad in (0, 2.5):
         with pytest.raises(ValueError, match="nystrom must be"):
-            SumOfParts(X, [KINDS["rbf"]], nystrom=bad)
+            SumOfColumnKernels(X, [KINDS["rbf"]], nystrom=bad)
 
 
 def test_sparse_tables_give_the_same():
     rows = np.where(RNG.uniform(size=(40, 6)) < 0.3, RNG.normal(size=(40, 6)), 0.0)
-    some = [*one_per_column(rows, RBF()), Part(RBF(), (0, 1), 1.0), Part(Laplace(), (2,), 1.0)]
-    dense, thin = SumOfParts(rows, some), SumOfParts(sparse.csr_array(rows), some)
+    some = [
+        *one_per_column(rows, RBF()),
+        ColumnKernel(RBF(), (0, 1), 1.0),
+        ColumnKernel(Laplace(), (2,), 1.0),
+    ]
+    dense, thin = SumOfColumnKernels(rows, some), SumOfColumnKernels(sparse.csr_array(rows), some)
     weights = RNG.uniform(size=len(some))
     np.testing.assert_allclose(thin.gram(weights), dense.gram(weights), atol=1e-12)
     u = RNG.normal(size=40)

@@ -10,7 +10,7 @@ import kernelpath as kp
 from kernelpath.estimators import _gmkl_kernels
 from kernelpath.mkl.weighted_kernels._view_loops import BLOCK
 from kernelpath.mkl.weighted_kernels.base import SumKernel
-from kernelpath.mkl.weighted_kernels.columns import SumOfParts
+from kernelpath.mkl.weighted_kernels.columns import SumOfColumnKernels
 from kernelpath.mkl.weighted_kernels.published import BANDWIDTHS, simple_mkl_parts
 from kernelpath.mkl.weighted_kernels.views import GaussianViews
 
@@ -80,7 +80,7 @@ def test_against_whole_matrices(name, dtype):
 
 
 def test_the_same_kernels_as_those_of_factors():
-    factors = SumOfParts(X, simple_mkl_parts(X, degrees=(), together=False))
+    factors = SumOfColumnKernels(X, simple_mkl_parts(X, degrees=(), together=False))
     kernel = GaussianViews(X, dtype=np.float64)
     np.testing.assert_array_equal(kernel.widths, BANDWIDTHS)
     u = RNG.normal(size=N)
@@ -180,7 +180,7 @@ DATA = kp.datasets.make_ring(n_samples=80, n_features=6, random_state=0)
 def test_estimators_choose_by_memory(base_kernel, monkeypatch):
     model = kp.GMKLClassifier(base_kernel=base_kernel, tol=1e-5)
     factors = model.fit(DATA.X, DATA.y).decision_function(DATA.X)
-    assert isinstance(model._bound.kernel, SumOfParts)
+    assert isinstance(model._bound.kernel, SumOfColumnKernels)
     assert len(model.weights_) == 6 * (10 if base_kernel == "bandwidths" else 1)
     importances = model.feature_importances_
     monkeypatch.setattr(_gmkl_kernels, "MOST_FACTOR_BYTES", 1000)
@@ -196,7 +196,7 @@ def test_other_kernels_stay_factors(monkeypatch):
     monkeypatch.setattr(_gmkl_kernels, "MOST_FACTOR_BYTES", 1000)
     for base_kernel in ("linear", "simple_mkl"):
         model = kp.GMKLClassifier(base_kernel=base_kernel, tol=0.1).fit(DATA.X, DATA.y)
-        assert isinstance(model._bound.kernel, SumOfParts)
+        assert isinstance(model._bound.kernel, SumOfColumnKernels)
 
 
 def test_memory_is_judged_by_the_data():

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelpath.mkl.feasible_sets import NonNegative
-from kernelpath.mkl.problem import Evaluator, Problem
-from kernelpath.mkl.solvers.base import CONVERGED, LIMIT, STALLED, Progress, Solution, require
+from kernelpath.mkl.problem import PointSolver, Problem
+from kernelpath.mkl.solvers.base import CONVERGED, LIMIT, STALLED, Bounds, Solution, require
 from kernelpath.mkl.solvers.start import natural_start
 from kernelpath.utils.probes import not_nan
 
@@ -39,19 +39,19 @@ def alternate(
         a_closed_form_update=hasattr(problem.regularizer, "closed_form"),
         non_negative_weights_only=isinstance(problem.feasible, NonNegative),
     )
-    evaluate = Evaluator(problem, warm, duals)
-    progress = Progress(problem, evaluate, tol)
+    evaluate = PointSolver(problem, warm, duals)
+    bounds = Bounds(problem, evaluate, tol)
     weights = natural_start(problem, start)
     precision = LOOSEST
     best = np.inf
     for n_iter in range(1, max_iter + 1):
         at = evaluate(weights, precision)
-        gradient = progress.look(at)
-        if progress.done:
-            return progress.result(n_iter, CONVERGED)
-        if progress.svm_gap > 0.25 * progress.gap:
+        gradient = bounds.take(at)
+        if bounds.done:
+            return bounds.result(n_iter, CONVERGED)
+        if bounds.svm_gap > 0.25 * bounds.gap:
             if precision <= TIGHT:
-                return progress.result(n_iter, STALLED)
+                return bounds.result(n_iter, STALLED)
             precision = max(precision / 10.0, TIGHT)
         quad = 2.0 * (problem.regularizer.gradient(weights) - gradient)
         fresh = problem.regularizer.closed_form(np.square(weights) * quad)  # type: ignore[attr-defined]
@@ -60,6 +60,6 @@ def alternate(
         least = REVIVED * fresh.max(initial=0.0)
         fresh = np.where((gradient < 0.0) & (fresh < least), least, fresh)
         if at.upper >= best and np.allclose(fresh, weights, rtol=1e-14, atol=0.0):
-            return progress.result(n_iter, STALLED)
+            return bounds.result(n_iter, STALLED)
         best, weights = min(best, at.upper), fresh
-    return progress.result(max_iter, LIMIT)
+    return bounds.result(max_iter, LIMIT)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelpath.mkl.bounds import DualBound
-from kernelpath.mkl.problem import Evaluation, Evaluator, Problem, relative, stationarity
+from kernelpath.mkl.problem import PointSolver, Problem, ProblemPoint, relative, stationarity
 
 CONVERGED, LIMIT, STALLED = "converged", "iteration limit", "stalled"
 SETTLED = 0.1  # of the gap: an objective that falls by less waits for its lower bound
@@ -22,7 +22,7 @@ class Solution:
 
     Attributes
     ----------
-    at : Evaluation
+    at : ProblemPoint
         The best point: weights, dual vectors and biases.
     lower : float
         Certified lower bound of the optimum; minus infinity for problems that are not convex.
@@ -37,7 +37,7 @@ class Solution:
         Objective, bound and counts after every iteration.
     """
 
-    at: Evaluation
+    at: ProblemPoint
     lower: float
     gap: float | None
     residual: float
@@ -58,18 +58,18 @@ class Solution:
         return self.at.upper
 
 
-class Progress:
+class Bounds:
     """Bounds so far: the best point from above, the best bound from below."""
 
-    def __init__(self, problem: Problem, evaluate: Evaluator, tol: float) -> None:
+    def __init__(self, problem: Problem, evaluate: PointSolver, tol: float) -> None:
         self.problem, self.evaluate, self.tol = problem, evaluate, tol
-        self.best: Evaluation | None = None
+        self.best: ProblemPoint | None = None
         self._bound = DualBound(problem)
         self.residual = math.inf
         self.svm_gap = math.inf
         self.history: list[dict[str, float]] = []
 
-    def look(self, at: Evaluation) -> NDArray[np.float64]:
+    def take(self, at: ProblemPoint) -> NDArray[np.float64]:
         """Take a point in; return its gradient."""
         quad = self.problem.kernel.grad_quad(at.weights, at.U)
         gradient = self.problem.gradient(at.weights, quad)
@@ -94,7 +94,7 @@ class Progress:
         """Largest lower bound; minus infinity where the problem is not convex."""
         return self._bound.value
 
-    def _improve_bound(self, at: Evaluation, quad: NDArray[np.float64]) -> None:
+    def _improve_bound(self, at: ProblemPoint, quad: NDArray[np.float64]) -> None:
         """Bound by the dual vectors of a point; where that alone is behind, by mixtures too.
 
         Only where the objective has settled: a mixture costs a pass over all kernels.

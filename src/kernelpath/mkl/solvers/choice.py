@@ -11,17 +11,17 @@ import numpy as np
 
 from kernelpath.errors import not_one_of
 from kernelpath.mkl.feasible_sets import NonNegative
-from kernelpath.mkl.problem import Evaluation, Problem, lower_bound, relative, stationarity
+from kernelpath.mkl.problem import Problem, ProblemPoint, lower_bound, relative, stationarity
 from kernelpath.mkl.regularizers import MixedNorm
 from kernelpath.mkl.solvers.alternation import alternate
 from kernelpath.mkl.solvers.base import CONVERGED, Solution
-from kernelpath.mkl.solvers.clarabel import conic
+from kernelpath.mkl.solvers.clarabel import clarabel_solve
 from kernelpath.mkl.solvers.newton import newton
 from kernelpath.mkl.solvers.proximal import is_budget, primal
 from kernelpath.mkl.solvers.spg import pgd, spg
 from kernelpath.mkl.solvers.trimming import trimmed
 from kernelpath.mkl.solvers.working_set import is_separable, working_set
-from kernelpath.mkl.svm.dual import solve_null
+from kernelpath.mkl.svm.dual import solve_without_kernel
 from kernelpath.mkl.weighted_kernels.storage import factors_of
 
 THIN = 0.5  # of the rows: kernels of a lower rank in all leave many dual vectors optimal
@@ -35,7 +35,7 @@ SOLVERS: dict[str, Callable[..., Solution]] = {
     "alternation": alternate,
     "working_set": working_set,
     "primal": primal,
-    "clarabel": conic,
+    "clarabel": clarabel_solve,
 }
 
 
@@ -143,8 +143,8 @@ def _or_nothing(problem: Problem, found: Solution, options: dict[str, Any]) -> S
     nothing = np.zeros(problem.kernel.n_kernels)
     if problem.is_convex or problem.feasible.project(nothing).any():
         return found
-    solutions = tuple(solve_null(dual) for dual in problem.duals)
-    at = Evaluation(nothing, solutions, problem.cost(nothing))
+    solutions = tuple(solve_without_kernel(dual) for dual in problem.duals)
+    at = ProblemPoint(nothing, solutions, problem.cost(nothing))
     if at.upper >= found.objective:
         return found
     gradient = problem.gradient(nothing, problem.kernel.grad_quad(nothing, at.U))
@@ -164,8 +164,8 @@ def empty_model(problem: Problem, tol: float) -> Solution | None:
     if not (problem.is_convex and isinstance(problem.feasible, NonNegative)):
         return None
     nothing = np.zeros(problem.kernel.n_kernels)
-    solutions = tuple(solve_null(dual) for dual in problem.duals)
-    at = Evaluation(nothing, solutions, problem.cost(nothing))
+    solutions = tuple(solve_without_kernel(dual) for dual in problem.duals)
+    at = ProblemPoint(nothing, solutions, problem.cost(nothing))
     lower = lower_bound(problem, at, problem.kernel.grad_quad(nothing, at.U))
     gap = relative(at.upper, lower)
     if gap > tol:

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from kernelpath.mkl.problem import Evaluator, Problem, lower_bound, relative
+from kernelpath.mkl.problem import PointSolver, Problem, lower_bound, relative
 from kernelpath.mkl.solvers.base import CONVERGED, LIMIT, Solution, require
 from kernelpath.mkl.solvers.proximal import is_budget
 from kernelpath.mkl.weighted_kernels.storage import Factors, factors_of
@@ -29,7 +29,7 @@ EXACT = 1e-2  # of the tolerance: that of the interior point method, and of the 
 LEAST = 1e-10
 
 
-def conic(
+def clarabel_solve(
     problem: Problem,
     start: NDArray[np.float64] | None = None,
     *,
@@ -50,7 +50,7 @@ def conic(
     program = _Program(problem, factors)
     U, weights, n_iter = program.solve(max(EXACT * tol, LEAST), max_iter)
     weights = problem.feasible.project(np.where(weights < LEAST, 0.0, weights))
-    evaluate = Evaluator(problem, duals=list(U.T))
+    evaluate = PointSolver(problem, duals=list(U.T))
     at = evaluate(weights, EXACT * tol)
     own = [dual.feasible(u) for dual, u in zip(problem.duals, U.T)]
     other = tuple(replace(one, u=u) for one, u in zip(at.solutions, own))

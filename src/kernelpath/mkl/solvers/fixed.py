@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import nnls
 
 from kernelpath.errors import DataError, not_one_of
-from kernelpath.mkl.problem import Evaluator, Problem, relative
+from kernelpath.mkl.problem import PointSolver, Problem, relative
 from kernelpath.mkl.solvers.base import CONVERGED, LIMIT, MissingCapability, Solution
 from kernelpath.mkl.weighted_kernels.base import SumKernel, images
 from kernelpath.tables.rows import Shares
@@ -20,9 +20,9 @@ RULES = ("uniform", "centered_kta")
 MOST_NUMBERS = 2**24  # of the products with single rows that are held at a time
 
 
-def machine_at(problem: Problem, weights: NDArray[np.float64], tol: float) -> Solution:
+def svm_at(problem: Problem, weights: NDArray[np.float64], tol: float) -> Solution:
     """The machine of given weights; its gap is that of the machine alone."""
-    evaluate = Evaluator(problem)
+    evaluate = PointSolver(problem)
     precision = 0.1 * tol
     K = problem.gram(weights)
     at = evaluate(weights, precision, K)

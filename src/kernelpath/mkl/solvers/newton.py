@@ -27,9 +27,9 @@ from numpy.typing import NDArray
 from kernelpath.mkl.feasible_sets import Box, CappedSimplex, FeasibleSet, NonNegative, Simplex
 from kernelpath.mkl.grams.base import Gram
 from kernelpath.mkl.losses import DualProblem
-from kernelpath.mkl.problem import Evaluation, Evaluator, Problem
+from kernelpath.mkl.problem import PointSolver, Problem, ProblemPoint
 from kernelpath.mkl.solvers._model_loops import minimize_model
-from kernelpath.mkl.solvers.base import CONVERGED, LIMIT, STALLED, Progress, Solution, require
+from kernelpath.mkl.solvers.base import CONVERGED, LIMIT, STALLED, Bounds, Solution, require
 from kernelpath.mkl.solvers.curvature import curvature_root, root_by_decomposition
 from kernelpath.mkl.solvers.start import natural_start
 from kernelpath.mkl.svm.dual import DualSolution, share_a_system
@@ -73,16 +73,16 @@ def newton(
     if precision is None:
         precision = FIRST if start is None else min(FIRST, tol)
     evaluate = _RoundedOff(problem, warm, duals, precision)
-    progress = Progress(problem, evaluate, tol)
+    bounds = Bounds(problem, evaluate, tol)
     weights = natural_start(problem, start)
     damping = 0.0
     K = problem.gram(weights)
     at = evaluate(weights, evaluate.exactness, K)
     for n_iter in range(1, max_iter + 1):
-        gradient = progress.look(at)
-        if progress.done:
-            return progress.result(n_iter - 1, CONVERGED)
-        if progress.svm_gap > 0.25 * progress.gap and evaluate.precision > TIGHT:
+        gradient = bounds.take(at)
+        if bounds.done:
+            return bounds.result(n_iter - 1, CONVERGED)
+        if bounds.svm_gap > 0.25 * bounds.gap and evaluate.precision > TIGHT:
             at = evaluate.tighter(at, K)
             continue
         fresh = _easy_step(problem, at, gradient)
@@ -90,7 +90,7 @@ def newton(
             K = problem.gram(fresh)
             at = evaluate(fresh, evaluate.exactness, K)
             continue
-        move, damping, unit = _step(evaluate, at, K, gradient, damping, progress.lower)
+        move, damping, unit = _step(evaluate, at, K, gradient, damping, bounds.lower)
         slope = -float(gradient @ move)
         # A machine that is less exact than the step is long would mislead the line search.
         exact = at.noise <= 0.5 * slope or evaluate.precision <= TIGHT
@@ -101,18 +101,18 @@ def newton(
             continue
         if not exact or slope <= 0.0:
             if evaluate.precision <= TIGHT:
-                return progress.result(n_iter, STALLED)
+                return bounds.result(n_iter, STALLED)
             at = evaluate.tighter(at, K)
         elif damping < 1e6 * unit:
             damping = max(100.0 * damping, unit)
         else:
-            return progress.result(n_iter, STALLED)
-    progress.look(at)
-    return progress.result(max_iter, CONVERGED if progress.done else LIMIT)
+            return bounds.result(n_iter, STALLED)
+    bounds.take(at)
+    return bounds.result(max_iter, CONVERGED if bounds.done else LIMIT)
 
 
 def _easy_step(
-    problem: Problem, at: Evaluation, gradient: NDArray[np.float64]
+    problem: Problem, at: ProblemPoint, gradient: NDArray[np.float64]
 ) -> NDArray[np.float64] | None:
     r"""Weights by the closed form of `alternate`, where they are sure to bring much.
 
@@ -135,7 +135,7 @@ def _easy_step(
 
 
 @dataclass(frozen=True, eq=False)
-class _Point(Evaluation):
+class _Point(ProblemPoint):
     """An evaluation whose value is that of the rounded problem.
 
     Attributes
@@ -147,7 +147,7 @@ class _Point(Evaluation):
     noise: float = 0.0
 
 
-class _RoundedOff(Evaluator):
+class _RoundedOff(PointSolver):
     """Evaluates with losses rounded off, to a precision that can be raised.
 
     Attributes
@@ -179,7 +179,7 @@ class _RoundedOff(Evaluator):
             _rounded(dual, self.precision, u) for dual, u in zip(self.problem.duals, duals)
         )
 
-    def tighter(self, at: Evaluation, K: NDArray[np.float64] | Gram) -> _Point:
+    def tighter(self, at: ProblemPoint, K: NDArray[np.float64] | Gram) -> _Point:
         """Raise the precision and look again."""
         self.precision = max(0.1 * self.precision, TIGHT)
         self._round_off([one.u for one in at.solutions])
@@ -191,7 +191,7 @@ class _RoundedOff(Evaluator):
         """Evaluate; values are those of the rounded problem, upper bounds those of the true one."""
         if K is None:
             K = self.problem.gram(weights)
-        found = self.machines(K, self.duals, tol)
+        found = self.solve_svms(K, self.duals, tol)
         true = tuple(map(_true_bound, found, self.duals, self.problem.duals))
         noise = sum(max(one.primal - one.dual, 0.0) for one in found)
         return _Point(weights, true, self.problem.cost(weights), noise)
@@ -213,7 +213,7 @@ def _true_bound(one: DualSolution, rounded: DualProblem, dual: DualProblem) -> D
 
 def _step(
     evaluate: _RoundedOff,
-    at: Evaluation,
+    at: ProblemPoint,
     K: NDArray[np.float64] | Gram,
     gradient: NDArray[np.float64],
     damping: float,
@@ -256,7 +256,7 @@ def _active(
 
 
 def _root_of_hessian(
-    evaluate: _RoundedOff, at: Evaluation, K: NDArray[np.float64] | Gram, active: NDArray[np.intp]
+    evaluate: _RoundedOff, at: ProblemPoint, K: NDArray[np.float64] | Gram, active: NDArray[np.intp]
 ) -> NDArray[np.float64]:
     """A matrix ``Z`` with ``Z' Z`` the Hessian on the active weights."""
     kernel = cast(SumKernel, evaluate.problem.kernel)
@@ -314,8 +314,8 @@ def _cap_and_total(feasible: FeasibleSet, n: int) -> tuple[float, float] | None:
 
 def _on(feasible: FeasibleSet, active: NDArray[np.intp]) -> FeasibleSet:
     """The set of the active weights, where each weight has bounds of its own."""
-    if hasattr(feasible, "on"):
-        return feasible.on(active)
+    if hasattr(feasible, "restrict"):
+        return feasible.restrict(active)
     if not isinstance(feasible, Box):
         return feasible
     low, high = (
@@ -351,7 +351,7 @@ def _minimize_model(
 
 
 def _search(
-    evaluate: _RoundedOff, at: Evaluation, move: NDArray[np.float64], slope: float
+    evaluate: _RoundedOff, at: ProblemPoint, move: NDArray[np.float64], slope: float
 ) -> tuple[_Point, NDArray[np.float64] | Gram, float] | None:
     """Halve the step until the objective falls by enough."""
     problem = evaluate.problem

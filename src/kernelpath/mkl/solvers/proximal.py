@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from kernelpath.mkl._budget_set import Budget
 from kernelpath.mkl.feasible_sets import CappedSimplex
 from kernelpath.mkl.losses import DualProblem
-from kernelpath.mkl.problem import Evaluation, Problem, lower_bound, relative
+from kernelpath.mkl.problem import Problem, ProblemPoint, lower_bound, relative
 from kernelpath.mkl.regularizers import NoRegularizer
 from kernelpath.mkl.solvers._norm_loops import level_weights
 from kernelpath.mkl.solvers.base import CONVERGED, LIMIT, Solution, require
@@ -105,7 +105,7 @@ class _Run:
         self._total = float(getattr(problem.feasible, "total", 0.0)) - len(self._fixed)
         self._biases = [0.0] * len(problem.duals)
         self._lower = -math.inf
-        self._best: Evaluation | None = None
+        self._best: ProblemPoint | None = None
         self._history: list[dict[str, float]] = []
 
     def parts(self, start: Any, duals: Any) -> NDArray[np.float64]:
@@ -176,7 +176,7 @@ class _Run:
             value -= 0.5 * (float(weights @ forms[:, o]) + dual.ridge * float(u @ u))
             upper = 0.5 * float(norms[o]) + dual.loss(scores)
             solutions.append(DualSolution(u, scores, self._biases[o], value, upper, n_iter))
-        at = Evaluation(weights, tuple(solutions), 0.0)
+        at = ProblemPoint(weights, tuple(solutions), 0.0)
         self._lower = max(self._lower, lower_bound(self._problem, at, forms.sum(axis=1)))
         if self._best is None or at.upper <= self._best.upper:
             self._best = at

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelpath.mkl.grams.base import Gram
-from kernelpath.mkl.problem import Evaluation, Evaluator, Problem
-from kernelpath.mkl.solvers.base import CONVERGED, LIMIT, STALLED, Progress, Solution
+from kernelpath.mkl.problem import PointSolver, Problem, ProblemPoint
+from kernelpath.mkl.solvers.base import CONVERGED, LIMIT, STALLED, Bounds, Solution
 from kernelpath.mkl.solvers.start import natural_start
 
 DECREASE = 1e-4  # gamma of Eq. (10)
@@ -62,42 +62,42 @@ def spg(
     >>> spg(Problem(kernels, (dual,), L1())).weights.argmax()
     np.int64(0)
     """
-    evaluate = Evaluator(problem, warm, duals)
-    progress = Progress(problem, evaluate, tol)
+    evaluate = PointSolver(problem, warm, duals)
+    bounds = Bounds(problem, evaluate, tol)
     line = _Line(problem)
     weights = natural_start(problem, start)
     precision = LOOSE
     at = evaluate(weights, precision, line.kernel_at(weights))
-    gradient = progress.look(at)
+    gradient = bounds.take(at)
     step = _first_step(weights, gradient)
     reference, count, memory = at.value, 1.0, 1.0
     for n_iter in range(1, max_iter + 1):
-        if progress.done:
-            if progress.svm_gap <= EXACT * tol or precision <= TIGHT:
-                return progress.result(n_iter - 1, CONVERGED)
+        if bounds.done:
+            if bounds.svm_gap <= EXACT * tol or precision <= TIGHT:
+                return bounds.result(n_iter - 1, CONVERGED)
             # Loose machines overstate the objective, and may understate the residual.
-            weights = cast(Evaluation, progress.best).weights
+            weights = cast(ProblemPoint, bounds.best).weights
             precision = max(0.1 * precision, TIGHT)
             at = evaluate(weights, precision, line.kernel_at(weights))
-            gradient = progress.look(at)
+            gradient = bounds.take(at)
             reference, step = at.value, _first_step(weights, gradient)
             continue
-        tighter = _precision(progress, precision)
+        tighter = _precision(bounds, precision)
         if tighter < precision:
             precision = tighter
             at = evaluate(weights, precision, line.kernel_at(weights))
-            gradient = progress.look(at)
+            gradient = bounds.take(at)
             reference = max(reference, at.value)
-            if progress.done:
+            if bounds.done:
                 continue
         move = weights - problem.feasible.project(weights - step * gradient)  # Eq. (8)
         slope = float(gradient @ move)
         if slope <= 0.0:
             if precision <= TIGHT:
-                return _finish(progress, n_iter, STALLED)
+                return _finish(bounds, n_iter, STALLED)
             precision = max(precision / 10.0, TIGHT)
             at = evaluate(weights, precision, line.kernel_at(weights))
-            gradient = progress.look(at)
+            gradient = bounds.take(at)
             step = _first_step(weights, gradient)
             continue
         found, length = _search(evaluate, line, at, move, slope, reference, precision)
@@ -105,20 +105,20 @@ def spg(
             precision = max(precision / 10.0, TIGHT)  # the last case of Eq. (13)
         if found is None:
             if precision <= TIGHT:
-                return _finish(progress, n_iter, STALLED)
+                return _finish(bounds, n_iter, STALLED)
             at = evaluate(weights, precision, line.kernel_at(weights))
-            gradient = progress.look(at)
+            gradient = bounds.take(at)
             step = _first_step(weights, gradient)
             reference, count = at.value, 1.0
             continue
         memory = _memory(memory, at.value - found.value, length * slope)
         before, last = weights, gradient
         at, weights = found, found.weights
-        gradient = progress.look(at)
+        gradient = bounds.take(at)
         count, previous = memory * count + 1.0, count
         reference = (memory * previous * reference + at.value) / count  # Eq. (11), (12)
         step = _spectral_step(weights - before, gradient - last, step)
-    return _finish(progress, max_iter, CONVERGED if progress.done else LIMIT)
+    return _finish(bounds, max_iter, CONVERGED if bounds.done else LIMIT)
 
 
 def pgd(
@@ -133,15 +133,15 @@ def pgd(
     duals: Sequence[NDArray[np.float64]] | None = None,
 ) -> Solution:
     """Projected gradient descent with Armijo steps that start from 1, the paper's baseline."""
-    evaluate = Evaluator(problem, warm, duals)
-    progress = Progress(problem, evaluate, tol)
+    evaluate = PointSolver(problem, warm, duals)
+    bounds = Bounds(problem, evaluate, tol)
     line = _Line(problem)
     weights = natural_start(problem, start)
     at = evaluate(weights, precision, line.kernel_at(weights))
     for n_iter in range(max_iter):
-        gradient = progress.look(at)
-        if progress.done:
-            return progress.result(n_iter, CONVERGED)
+        gradient = bounds.take(at)
+        if bounds.done:
+            return bounds.result(n_iter, CONVERGED)
         step = 1.0
         while True:
             moved = problem.feasible.project(weights - step * gradient)
@@ -151,12 +151,12 @@ def pgd(
                 break
             step *= 0.5
             if step < 1e-30:
-                return progress.result(n_iter, STALLED)
+                return bounds.result(n_iter, STALLED)
             if max_svm is not None and evaluate.n_svm >= max_svm:
-                return progress.result(n_iter, LIMIT)
+                return bounds.result(n_iter, LIMIT)
         at, weights = trial, moved
-    progress.look(at)
-    return progress.result(max_iter, CONVERGED if progress.done else LIMIT)
+    bounds.take(at)
+    return bounds.result(max_iter, CONVERGED if bounds.done else LIMIT)
 
 
 class _Line:
@@ -200,14 +200,14 @@ class _Line:
 
 
 def _search(
-    evaluate: Evaluator,
+    evaluate: PointSolver,
     line: _Line,
-    at: Evaluation,
+    at: ProblemPoint,
     move: NDArray[np.float64],
     slope: float,
     reference: float,
     precision: float,
-) -> tuple[Evaluation | None, float]:
+) -> tuple[ProblemPoint | None, float]:
     """First of the lengths 1, 1/2, 1/4, ... that Eq. (10) accepts; None if none is."""
     change = line.direction(at.weights, move)
     length = 1.0
@@ -241,19 +241,19 @@ def _memory(memory: float, actual: float, predicted: float) -> float:
     return max(memory - 0.025, 0.1) if ratio < 0.25 else memory
 
 
-def _precision(progress: Progress, now: float) -> float:
+def _precision(bounds: Bounds, now: float) -> float:
     """Eq. (13), by the relative gap; and half of the gap may be that of the machines."""
-    gap = progress.gap
+    gap = bounds.gap
     wanted = 1e-1 if gap > 1e-1 else 1e-2 if gap > 1e-2 else 1e-3
-    if progress.svm_gap > 0.5 * max(gap, progress.tol) and now <= wanted:
+    if bounds.svm_gap > 0.5 * max(gap, bounds.tol) and now <= wanted:
         wanted = now / 10.0
     return max(min(now, wanted), TIGHT)
 
 
-def _finish(progress: Progress, n_iter: int, status: str) -> Solution:
+def _finish(bounds: Bounds, n_iter: int, status: str) -> Solution:
     """Solve the machines of the best point exactly: loose ones overstate the objective."""
-    best = progress.best
+    best = bounds.best
     assert best is not None
-    if progress.svm_gap > EXACT * progress.tol:
-        progress.look(progress.evaluate(best.weights, 1e-6))
-    return progress.result(n_iter, CONVERGED if progress.done else status)
+    if bounds.svm_gap > EXACT * bounds.tol:
+        bounds.take(bounds.evaluate(best.weights, 1e-6))
+    return bounds.result(n_iter, CONVERGED if bounds.done else status)

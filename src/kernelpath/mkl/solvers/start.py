@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from kernelpath.mkl.feasible_sets import NonNegative
 from kernelpath.mkl.grams.base import block
 from kernelpath.mkl.problem import Problem
-from kernelpath.mkl.svm.dual import solve_duals, solve_null
+from kernelpath.mkl.svm.dual import solve_duals, solve_without_kernel
 
 SAMPLE = 200  # rows that scales are compared on
 LOOSE = 0.1  # tolerance of their machines
@@ -49,7 +49,7 @@ def natural_start(problem: Problem, given: NDArray[np.float64] | None) -> NDArra
 
 def _largest_scale(problem: Problem, uniform: NDArray[np.float64]) -> float:
     """Scale at which equal weights cost as much as the objective without any kernel."""
-    null = sum(solve_null(dual).primal for dual in problem.duals)
+    null = sum(solve_without_kernel(dual).primal for dual in problem.duals)
     low, high = -60.0, 60.0  # powers of two
     for _ in range(40):
         middle = 0.5 * (low + high)

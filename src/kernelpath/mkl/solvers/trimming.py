@@ -11,9 +11,9 @@ from dataclasses import replace
 import numpy as np
 
 from kernelpath.mkl.feasible_sets import NonNegative
-from kernelpath.mkl.problem import Evaluation, Evaluator, Problem, relative
+from kernelpath.mkl.problem import PointSolver, Problem, ProblemPoint, relative
 from kernelpath.mkl.solvers.base import CONVERGED, Solution
-from kernelpath.mkl.svm.dual import solve_null
+from kernelpath.mkl.svm.dual import solve_without_kernel
 
 UNPAID = (0.0, 0.001, 0.01, 0.1)  # of its cost: a kernel that earns so much less is left out
 EXACT = 0.1  # of the tolerance: precision of the machines
@@ -30,13 +30,13 @@ def trimmed(problem: Problem, found: Solution, tol: float) -> Solution:
         return found
     if not (problem.regularizer.gradient(zero) > 0.0).all():
         return found  # weights of nothing cost nothing: all are positive
-    null = Evaluation(zero, tuple(solve_null(dual) for dual in problem.duals), 0.0)
+    null = ProblemPoint(zero, tuple(solve_without_kernel(dual) for dual in problem.duals), 0.0)
     if relative(null.upper, found.lower) <= tol:
         return _at(found, null)
     d = found.weights
     cost = problem.regularizer.gradient(d)
     gradient = problem.gradient(d, problem.kernel.grad_quad(d, found.at.U))
-    evaluate = Evaluator(problem, duals=[one.u for one in found.at.solutions])
+    evaluate = PointSolver(problem, duals=[one.u for one in found.at.solutions])
     tried = d
     for share in UNPAID:
         kept = np.where(gradient > share * cost, 0.0, d)
@@ -53,6 +53,6 @@ def trimmed(problem: Problem, found: Solution, tol: float) -> Solution:
     return replace(found, n_svm=n_svm, n_steps=n_steps)
 
 
-def _at(found: Solution, at: Evaluation) -> Solution:
+def _at(found: Solution, at: ProblemPoint) -> Solution:
     """The same certificate for another point."""
     return replace(found, at=at, gap=relative(at.upper, found.lower))

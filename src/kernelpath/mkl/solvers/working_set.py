@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 
 from kernelpath.mkl._budget_set import Budget
 from kernelpath.mkl.feasible_sets import Box, CappedSimplex, FeasibleSet, NonNegative
-from kernelpath.mkl.problem import Evaluation, Problem, lower_bound, relative
+from kernelpath.mkl.problem import Problem, ProblemPoint, lower_bound, relative
 from kernelpath.mkl.regularizers import L1, ElasticNet, Lp, NoRegularizer, Regularizer
 from kernelpath.mkl.solvers.base import CONVERGED, LIMIT, STALLED, Solution, require
 from kernelpath.mkl.solvers.newton import FIRST as FIRST_PRECISION
 from kernelpath.mkl.solvers.newton import newton
-from kernelpath.mkl.svm.dual import solve_null
+from kernelpath.mkl.svm.dual import solve_without_kernel
 from kernelpath.mkl.weighted_kernels.base import SumKernel
 
 FIRST = 100  # kernels of the first round
@@ -109,8 +109,8 @@ def _restricted(problem: Problem, kernel: SumKernel, parts: NDArray[np.intp]) ->
     if hasattr(regularizer, "restrict"):
         regularizer = regularizer.restrict(parts)
     feasible = problem.feasible
-    if hasattr(feasible, "on"):
-        feasible = feasible.on(parts)
+    if hasattr(feasible, "restrict"):
+        feasible = feasible.restrict(parts)
     inside = kernel.restrict(parts)
     return replace(problem, kernel=inside, regularizer=regularizer, feasible=feasible)
 
@@ -128,7 +128,7 @@ class _Whole:
 
     def __init__(self, problem: Problem, kernel: SumKernel) -> None:
         self._problem, self._kernel = problem, kernel
-        self._best: Evaluation | None = None
+        self._best: ProblemPoint | None = None
         self._lower = -math.inf
         self._gradient: NDArray[np.float64] | None = None
         self._n_svm = self._n_steps = 0
@@ -185,7 +185,7 @@ class _Whole:
 
 def _null_gradient(problem: Problem, kernel: SumKernel) -> NDArray[np.float64]:
     """Gradient where no kernel has a weight."""
-    U = np.column_stack([solve_null(dual).u for dual in problem.duals])
+    U = np.column_stack([solve_without_kernel(dual).u for dual in problem.duals])
     return problem.gradient(np.zeros(kernel.n_kernels), kernel.quad(U))
 
 

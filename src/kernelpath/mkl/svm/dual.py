@@ -130,13 +130,13 @@ def solve_systems(
     )
 
 
-def solve_null(problem: DualProblem) -> DualSolution:
+def solve_without_kernel(problem: DualProblem) -> DualSolution:
     """Solve the dual problem without any kernel: the solution is a bias.
 
     Examples
     --------
     >>> from kernelpath.mkl.losses import Hinge
-    >>> solution = solve_null(Hinge(3.0).dual(np.array([1.0, 1.0, 1.0, -1.0])))
+    >>> solution = solve_without_kernel(Hinge(3.0).dual(np.array([1.0, 1.0, 1.0, -1.0])))
     >>> solution.bias, solution.dual, solution.primal
     (1.0, 6.0, 6.0)
     """

@@ -30,19 +30,19 @@ from kernelpath.mkl.weighted_kernels._ard_loops import (
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
-Places = NDArray[np.intp]
+Indices = NDArray[np.intp]
 
 SINGLE = 12  # features: with more, the largest product of the curvature is of single precision
 
 
-class Recycled:
+class MatrixPool:
     """Square matrices of one size that are used again, once nobody holds them.
 
     Whoever needs a transpose or another view has to hold the matrix, too.
 
     Examples
     --------
-    >>> matrices = Recycled(3)
+    >>> matrices = MatrixPool(3)
     >>> first = matrices.take()
     >>> memory = first.base
     >>> del first
@@ -76,7 +76,7 @@ class ARDKernel(ABC):
     def __init__(self, X: Matrix) -> None:
         self.X = np.ascontiguousarray(X, dtype=np.float64)
         self.n_rows, self.n_kernels = self.X.shape
-        self.matrices = Recycled(self.n_rows)
+        self.matrices = MatrixPool(self.n_rows)
 
     @abstractmethod
     def at(self, weights: Vector) -> ARDPoint:
@@ -127,11 +127,11 @@ class ARDPoint(ABC):
         """``a' dK_k a`` of all features."""
 
     @abstractmethod
-    def images(self, a: Vector, parts: Places) -> Matrix:
+    def images(self, a: Vector, parts: Indices) -> Matrix:
         """``dK_k a`` of some features, as columns."""
 
     @abstractmethod
-    def curvature(self, a: Vector, parts: Places) -> Matrix:
+    def curvature(self, a: Vector, parts: Indices) -> Matrix:
         """``a' ddK_kl a`` of some features; with many of them, of single precision."""
 
     @abstractmethod
@@ -230,7 +230,7 @@ class GaussianPoint(ARDPoint):
         kernel = self.kernel
         return np.asarray(-2.0 * (m @ kernel.squares - np.einsum("ik,ik->k", kernel.X, MX)))
 
-    def images(self, a: Vector, parts: Places) -> Matrix:
+    def images(self, a: Vector, parts: Indices) -> Matrix:
         """``-(x_k^2 o Ka - 2 x_k o K(x_k o a) + K(x_k^2 o a))``."""
         X, squares = self.kernel.X[:, parts], self.kernel.squares[:, parts]
         last = self.times(squares * a[:, None])
@@ -238,7 +238,7 @@ class GaussianPoint(ARDPoint):
             2.0 * X * self.products(a)[:, parts] - squares * self.times(a)[:, None] - last
         )
 
-    def curvature(self, a: Vector, parts: Places) -> Matrix:
+    def curvature(self, a: Vector, parts: Indices) -> Matrix:
         """``sum_ij M_ij (x_ik - x_jk)^2 (x_il - x_jl)^2``, expanded into products of matrices."""
         X, squares = self.kernel.X[:, parts], self.kernel.squares[:, parts]
         Q = 4.0 * crossed_forms(self.values, 1.0, X, a)
@@ -340,13 +340,13 @@ class PolynomialPoint(ARDPoint):
             (np.einsum("ik,ik->k", X, M @ X) - float((M * self.w).sum())) / self.total
         )
 
-    def images(self, a: Vector, parts: Places) -> Matrix:
+    def images(self, a: Vector, parts: Indices) -> Matrix:
         """``(x_k o F(x_k o a) - (F o w) a) / S`` with ``F = f'(w)``."""
         X = self.kernel.X[:, parts]
         same = (self.first * self.w) @ a
         return np.asarray((X * (self.first @ (X * a[:, None])) - same[:, None]) / self.total)
 
-    def curvature(self, a: Vector, parts: Places) -> Matrix:
+    def curvature(self, a: Vector, parts: Indices) -> Matrix:
         """Second derivatives: of the power, and of the normalisation."""
         X, S, A = self.kernel.X[:, parts], self.total, np.outer(a, a)
         M, N = self.first * A, self.second * A

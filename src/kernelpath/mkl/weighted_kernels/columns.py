@@ -43,7 +43,7 @@ MOST_LANDMARKS = 200  # rank of a factor; a kernel that needs more is kept as a 
 
 
 @dataclass(frozen=True)
-class Part:
+class ColumnKernel:
     """One kernel of the sum.
 
     Attributes
@@ -88,14 +88,14 @@ class Part:
         return code, float(self.gamma), int(degree), float(coef0)
 
 
-class SumOfParts(HeldSum):
+class SumOfColumnKernels(HeldSum):
     """A sum of kernels of the columns of a table, bound to its rows.
 
     Parameters
     ----------
     X : ndarray or sparse matrix of shape (n_rows, n_columns)
         Training rows, in any units; a sparse matrix is looked at column by column.
-    parts : sequence of Part
+    parts : sequence of ColumnKernel
     nystrom : int, optional
         An approximation: kernels that need more landmark rows than this are cut there, by the
         method of Nystrom with rows chosen one after the other, and no matrix is made for any part.
@@ -114,7 +114,7 @@ class SumOfParts(HeldSum):
     --------
     >>> from kernelpath.kernels.feature import Laplace
     >>> X = np.linspace(0.0, 1.0, 50)[:, None]
-    >>> rough = SumOfParts(X, [Part(Laplace(), (0,), 1.0)], nystrom=8)
+    >>> rough = SumOfColumnKernels(X, [ColumnKernel(Laplace(), (0,), 1.0)], nystrom=8)
     >>> bool(0.0 < rough.left_out[0] < 0.05)
     True
     """
@@ -122,7 +122,7 @@ class SumOfParts(HeldSum):
     def __init__(
         self,
         X: Any,
-        parts: Sequence[Part],
+        parts: Sequence[ColumnKernel],
         nystrom: int | None = None,
         shares: Shares = None,
     ) -> None:
@@ -154,7 +154,7 @@ class SumOfParts(HeldSum):
                 full.append(k)
         return joined(factors, low, packed, full)
 
-    def _factor(self, k: int, part: Part) -> NDArray[np.float64] | None:
+    def _factor(self, k: int, part: ColumnKernel) -> NDArray[np.float64] | None:
         """Centred factor of a part, or None if it is to be a matrix."""
         n = self.n_rows
         if len(part.columns) > 1 and self.nystrom is None:
@@ -174,7 +174,7 @@ class SumOfParts(HeldSum):
             self._maps[k] = factor
         return rows
 
-    def _matrix(self, k: int, part: Part) -> NDArray[np.float64]:
+    def _matrix(self, k: int, part: ColumnKernel) -> NDArray[np.float64]:
         """Centred matrix of a part."""
         if self.n_rows > MOST_DENSE_ROWS:
             raise DataError(
@@ -225,7 +225,7 @@ class SumOfParts(HeldSum):
         return np.asfortranarray(dense - self._center[list(columns)])
 
 
-def _columns_text(part: Part) -> str:
+def _columns_text(part: ColumnKernel) -> str:
     if len(part.columns) == 1:
         return f"column {part.columns[0]}"
     return f"{len(part.columns)} columns"
@@ -236,12 +236,12 @@ def _columns_text(part: Part) -> str:
 
 def one_per_column(
     X: Any, kernel: Any, categorical: Any = None, shares: Shares = None
-) -> list[Part]:
+) -> list[ColumnKernel]:
     """One kernel for each column, of the width that its standard deviation asks for."""
     scale = spread_of(X, shares)
     scale[scale == 0] = 1.0
     parts = []
     for j in range(X.shape[1]):
         own = Delta() if categorical is not None and categorical[j] else kernel
-        parts.append(Part(own, (j,), float(own.gamma(scale[j]))))
+        parts.append(ColumnKernel(own, (j,), float(own.gamma(scale[j]))))
     return parts

@@ -69,7 +69,7 @@ def make_factor(
 
     Parameters
     ----------
-    part : Part
+    part : ColumnKernel
     own : ndarray of shape (n_rows, n_columns)
     most : int
         Largest number of landmarks.

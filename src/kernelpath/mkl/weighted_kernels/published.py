@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelpath.kernels.feature import RBF, Polynomial
-from kernelpath.mkl.weighted_kernels.columns import Part
+from kernelpath.mkl.weighted_kernels.columns import ColumnKernel
 from kernelpath.tables.rows import Shares, spread_of
 
 BANDWIDTHS = tuple(2.0 ** np.arange(-3.0, 7.0))
@@ -22,7 +22,7 @@ def simple_mkl_parts(
     bandwidths: Sequence[float] = BANDWIDTHS,
     degrees: Sequence[int] = DEGREES,
     together: bool = True,
-) -> list[Part]:
+) -> list[ColumnKernel]:
     r"""Kernels of SimpleMKL, which the SPG-GMKL paper takes for its small data sets.
 
     Gaussian kernels of ten bandwidths and polynomials of three degrees, for every column and for
@@ -56,8 +56,8 @@ def simple_mkl_parts(
     parts = []
     for columns, sigma in groups:
         for width in bandwidths:
-            parts.append(Part(RBF(), columns, 0.5 / (width * sigma) ** 2))
+            parts.append(ColumnKernel(RBF(), columns, 0.5 / (width * sigma) ** 2))
         for degree in degrees:
             kernel = Polynomial(degree=int(degree), coef0=0.0 if degree == 1 else 1.0)
-            parts.append(Part(kernel, columns, 1.0 / sigma**2))
+            parts.append(ColumnKernel(kernel, columns, 1.0 / sigma**2))
     return parts

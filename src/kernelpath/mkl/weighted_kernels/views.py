@@ -18,7 +18,7 @@ from kernelpath.errors import DataError
 from kernelpath.kernels.feature import RBF
 from kernelpath.mkl.weighted_kernels._view_loops import add_distances, pair_sums
 from kernelpath.mkl.weighted_kernels.base import SumBase, as_columns
-from kernelpath.mkl.weighted_kernels.columns import Part, SumOfParts
+from kernelpath.mkl.weighted_kernels.columns import ColumnKernel, SumOfColumnKernels
 from kernelpath.mkl.weighted_kernels.published import BANDWIDTHS
 from kernelpath.tables.rows import Shares, mean_of, spread_of
 
@@ -38,7 +38,7 @@ class GaussianViews(SumBase):
               (K_{vb})_{ij} = \exp\Bigl(-\frac{(z_{vi} - z_{vj})^2}{2\, w_b^2 \sigma_v^2}\Bigr)
 
     with the standard deviation :math:`\sigma_v` of a view and scales :math:`s_{vb}` that make the
-    mean diagonal 1: the same kernels as those of ``SumOfParts``.
+    mean diagonal 1: the same kernels as those of ``SumOfColumnKernels``.
     Only the views and the scales are kept.
 
     Parameters
@@ -192,13 +192,15 @@ class GaussianViews(SumBase):
             product[:, column] = image.mean() - image
         return product
 
-    def restrict(self, parts: NDArray[np.intp]) -> SumOfParts:
+    def restrict(self, parts: NDArray[np.intp]) -> SumOfColumnKernels:
         """Some of the kernels, as factors and matrices in double precision."""
         views, own = np.unique(np.asarray(parts) // len(self.widths), return_inverse=True)
         gammas = 0.5 / np.square(self.widths[np.asarray(parts) % len(self.widths)])
         rbf = RBF()
-        made = [Part(rbf, (int(v),), float(g)) for v, g in zip(own.tolist(), gammas)]
-        return SumOfParts(self._views[views].T.astype(np.float64), made, shares=self._shares)
+        made = [ColumnKernel(rbf, (int(v),), float(g)) for v, g in zip(own.tolist(), gammas)]
+        return SumOfColumnKernels(
+            self._views[views].T.astype(np.float64), made, shares=self._shares
+        )
 
     def cross_times(
         self, weights: NDArray[np.float64], X: Any, U: NDArray[np.float64]

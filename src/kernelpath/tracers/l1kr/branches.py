@@ -18,8 +18,8 @@ import numpy as np
 from scipy import linalg, optimize
 
 from kernelpath.mkl.weighted_kernels.ard import Vector
-from kernelpath.tracers.l1kr.corrector import Corrector, Found
-from kernelpath.tracers.l1kr.curve import CLOSED, LARGEST_VIOLATION, Homotopy
+from kernelpath.tracers.l1kr.corrector import Corrector, StationaryPoint
+from kernelpath.tracers.l1kr.curve import LARGEST_VIOLATION, End, Homotopy
 from kernelpath.tracers.l1kr.equations import LEAST_RIDGE, NEWTON_TOL, NoRidge, RidgeSystem
 from kernelpath.tracers.l1kr.trace import L1KRPoint, L1KRTrace, light
 
@@ -78,7 +78,7 @@ class Branch(L1KRTrace):
         Sum of the weights where it was found.
     loss, path_loss : float
         Its loss there, and the smallest one of the path.
-    ends : tuple of str
+    ends : tuple of End
         Why it ended, on both sides.
     """
 
@@ -86,7 +86,7 @@ class Branch(L1KRTrace):
     radius: float
     loss: float
     path_loss: float
-    ends: tuple[str, str]
+    ends: tuple[End, End]
 
     @property
     def ended_early(self) -> bool:
@@ -99,7 +99,7 @@ class _Candidate:
     """A stationary point that is better than the path, and its error of rows left out."""
 
     system: RidgeSystem
-    found: Found
+    found: StationaryPoint
     known: float
     error: float
 
@@ -150,7 +150,7 @@ def _candidates(
             yield _Candidate(system, found, known, error)
 
 
-def _is_better(system: RidgeSystem, found: Found, known: float) -> bool:
+def _is_better(system: RidgeSystem, found: StationaryPoint, known: float) -> bool:
     """Whether a point has a smaller loss, and is exact enough to say so."""
     blurred = system.with_budget and found.state.ridge < LEAST_RIDGE * system.kernel.n_rows
     exact = system.violation(found.state, found.active) <= LARGEST_VIOLATION
@@ -176,7 +176,7 @@ def _followed(best: _Candidate, **options: Any) -> Branch:
         return [light(system, place.state, place.active, place.event) for place in places]
 
     after = points(forth, 1.0)
-    before = [] if forth.end == CLOSED else points(back, -1.0)[:0:-1]
+    before = [] if forth.end == End.CLOSED else points(back, -1.0)[:0:-1]
     return Branch(
         points=[*before, *after],
         end=forth.end,

@@ -10,8 +10,8 @@ import numpy as np
 from scipy import linalg
 
 from kernelpath.mkl.weighted_kernels.ard import Matrix, Vector
-from kernelpath.tracers.l1kr.curve_points import FLOOR, Place, solved
-from kernelpath.tracers.l1kr.equations import NoRidge, Places, RidgeState, RidgeSystem
+from kernelpath.tracers.l1kr.curve_points import FLOOR, CurvePoint, solved
+from kernelpath.tracers.l1kr.equations import Indices, NoRidge, RidgeState, RidgeSystem
 
 EXACT = 1e-10  # at events
 ROUNDING = 1e-14  # relative to the ridge: no matrix gives more digits
@@ -22,11 +22,11 @@ FIRST_POWERS = range(4, 9)  # of 1/10: sums of weights to start with
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class StationaryPoint:
     """A stationary point."""
 
     state: RidgeState
-    active: Places
+    active: Indices
 
 
 class Corrector:
@@ -42,7 +42,7 @@ class Corrector:
 
     def solve(
         self,
-        near: Place,
+        near: CurvePoint,
         z: Vector,
         equations: Callable[[RidgeState, Vector], Vector],
         derivatives: Callable[[RidgeState], Matrix],
@@ -75,7 +75,7 @@ class Corrector:
             z, size_before = z + move / near.metric, size
         return None
 
-    def settled(self, weights: Vector, active: Places, log_ridge: float) -> RidgeState | None:
+    def settled(self, weights: Vector, active: Indices, log_ridge: float) -> RidgeState | None:
         """The solution next to some weights of the active features, with the same sum."""
         clean = np.zeros_like(weights)
         clean[active] = weights[active]
@@ -89,7 +89,7 @@ class Corrector:
             metric = np.append(metric, 1.0)
         unit = self.system.unit_of_slopes(state, active)
         none = np.zeros(0)
-        near = Place(state, active, unit, metric, none, none, 0.0, none, none)
+        near = CurvePoint(state, active, unit, metric, none, none, 0.0, none, none)
         row = (np.arange(len(metric)) < len(active)) / (radius * metric)
 
         def equations(state: RidgeState, z: Vector) -> Vector:
@@ -102,7 +102,7 @@ class Corrector:
         found = self.solve(near, near.unknowns, equations, derivatives, 1.0)
         return None if found is None else found[0]
 
-    def on_the_curve(self, weights: Vector) -> Found | None:
+    def on_the_curve(self, weights: Vector) -> StationaryPoint | None:
         """The stationary point next to some weights, exactly, with the same sum of weights."""
         radius = float(weights.sum())
         active = np.flatnonzero(weights > LEAST_SHARE * radius)
@@ -119,12 +119,12 @@ class Corrector:
             ahead = state.slopes > (1.0 + 1e-7) * float(state.slopes[active[0]])
             ahead[active] = False
             if not small.any() and not ahead.any():
-                return Found(state, active)
+                return StationaryPoint(state, active)
             active = np.concatenate([active[~small], np.flatnonzero(ahead)])
             weights = np.maximum(state.weights, 0.0)
         return None
 
-    def start(self) -> tuple[RidgeState, Places]:
+    def start(self) -> tuple[RidgeState, Indices]:
         """The first point of the path: one feature, or all that are as good, as in a design."""
         state, active = self.system.start()
         tied = self.system.first_features()
@@ -140,12 +140,12 @@ class Corrector:
                 return found.state, found.active
         return state, active
 
-    def _close(self, state: RidgeState, near: Place, tol: float) -> float:
+    def _close(self, state: RidgeState, near: CurvePoint, tol: float) -> float:
         """A tolerance in units of the slopes at a state, but not below rounding errors."""
         share = min(1.0, self.system.unit_of_slopes(state, near.active) / near.unit)
         return max(tol * share, ROUNDING * len(state.a) / state.ridge)
 
-    def _look(self, active: Places, z: Vector, near: Place) -> RidgeState:
+    def _look(self, active: Indices, z: Vector, near: CurvePoint) -> RidgeState:
         weights = np.zeros_like(near.state.weights)
         weights[active] = z[: len(active)]
         log_ridge = float(z[-1]) if self.system.with_budget else near.state.log_ridge

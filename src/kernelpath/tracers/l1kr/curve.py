@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import replace
+from enum import StrEnum
 
 import numpy as np
 
@@ -21,8 +22,8 @@ from kernelpath.tracers.l1kr.corrector import EXACT, Corrector
 from kernelpath.tracers.l1kr.curve_points import (
     BELOW,
     FLOOR,
+    CurvePoint,
     Event,
-    Place,
     between,
     cosine,
     distance,
@@ -35,19 +36,11 @@ from kernelpath.tracers.l1kr.curve_points import (
     slack_of,
     solved,
 )
-from kernelpath.tracers.l1kr.equations import LEAST_RIDGE, Places, RidgeState, RidgeSystem
+from kernelpath.tracers.l1kr.equations import LEAST_RIDGE, Indices, RidgeState, RidgeSystem
 
 CLOSE = 1e-8  # of the equations at every point
-WORTHLESS = "more of any weight is worth nothing"
-SPENT = "the ridge is next to zero"
-STUCK = "steps became too short"
-BLURRED_END = "rounding errors blur the path"
-ENDLESS = "the largest number of events"
 LARGEST_VIOLATION = 1e-7  # of the conditions at a point of a path
 NEAR_ITS_END = 3.0  # logarithm of the ridge to the least one
-CROWDED = "the largest number of features"
-CLOSED = "the curve is closed"
-CIRCLES = "it came back to where it was before"
 NEARLY = 0.99  # of the way: an event as near to the end of a step is the one there
 ONWARD = 1e-2  # of the way to where an event was expected
 FARTHEST = 0.3  # first correction, in the metric: a longer one means a bad prediction
@@ -61,6 +54,22 @@ LONGER, SHORTER = 2.0, 0.4
 STRAIGHT, CROOKED = 1e-4, 0.1  # errors of a tangent that do no harm, and that need new derivatives
 EVENTS, EVENTS_A_FEATURE = 500, 50  # at most
 TURN_STEPS, TURN_TOL = 20, 1e-8
+
+
+class End(StrEnum):
+    """Why a curve ends where it does."""
+
+    NOT_YET = ""
+    WORTHLESS = "more of any weight is worth nothing"
+    SPENT = "the ridge is next to zero"
+    STUCK = "steps became too short"
+    BLURRED = "rounding errors blur the path"
+    ENDLESS = "the largest number of events"
+    LARGEST = "the largest sum of weights"
+    CROWDED = "the largest number of features"
+    CLOSED = "the curve is closed"
+    CIRCLES = "it came back to where it was before"
+    INTERRUPTED = "it was interrupted"
 
 
 class Homotopy(Corrector):
@@ -96,7 +105,7 @@ class Homotopy(Corrector):
         most_events: int | None = None,
     ) -> None:
         super().__init__(system)
-        self.end = ""
+        self.end = End.NOT_YET
         self._least = least_multiplier * system.scale
         blurred = LEAST_RIDGE * system.kernel.n_rows
         self._least_ridge = math.log(least_ridge or blurred) if system.with_budget else -math.inf
@@ -104,8 +113,10 @@ class Homotopy(Corrector):
         self._most_features = most_features or system.kernel.n_kernels
         self._most_events = most_events or EVENTS + EVENTS_A_FEATURE * system.kernel.n_kernels
 
-    def trace(self, state: RidgeState, active: Places, towards: float = 0.0) -> Iterator[Place]:
-        """Places from a start that solves the equations.
+    def trace(
+        self, state: RidgeState, active: Indices, towards: float = 0.0
+    ) -> Iterator[CurvePoint]:
+        """Points from a start that solves the equations.
 
         Its last active weight grows; or, from a point in the middle of a curve, the sum of the
         weights grows or falls, by the sign of ``towards``.
@@ -118,15 +129,15 @@ class Homotopy(Corrector):
         while (here is first and towards < 0.0) or not self._is_over(here, len(events)):
             found = self._advance(here, behind, step)
             if found is None:
-                self.end = STUCK
+                self.end = End.STUCK
                 return
             there, step = found
             crawled = crawled + 1 if step < CRAWL else 0
-            self.end = STUCK if crawled > MOST_CRAWLED else self._astray(there)
+            self.end = End.STUCK if crawled > MOST_CRAWLED else self._astray(there)
             if self.end:
                 return
             if towards and passes(here, there, first):
-                self.end = CLOSED
+                self.end = End.CLOSED
                 return
             turn = None
             if there.event is None and here.growth * there.growth < 0.0:
@@ -134,46 +145,46 @@ class Homotopy(Corrector):
             place = there if turn is None else turn
             if place.event is not None:
                 if is_among(place, events):
-                    self.end = CIRCLES
+                    self.end = End.CIRCLES
                     return
                 events.append((place.event, place.state.weights))
             if turn is not None:
                 yield turn
             if len(there.active) > self._most_features:  # one more enters: up to here
-                self.end = CROWDED
+                self.end = End.CROWDED
                 yield replace(there, active=here.active, event=None)
                 return
             yield there
             behind, here = (None if there.event else here), there
 
-    def _is_over(self, here: Place, n_events: int) -> bool:
+    def _is_over(self, here: CurvePoint, n_events: int) -> bool:
         state = here.state
         reasons = {
-            WORTHLESS: state.multiplier <= self._least,
-            SPENT: state.log_ridge <= self._least_ridge,
-            "the largest sum of weights": state.radius >= self._largest,
-            ENDLESS: n_events >= self._most_events,
+            End.WORTHLESS: state.multiplier <= self._least,
+            End.SPENT: state.log_ridge <= self._least_ridge,
+            End.LARGEST: state.radius >= self._largest,
+            End.ENDLESS: n_events >= self._most_events,
         }
-        self.end = next((words for words, true in reasons.items() if true), "")
+        self.end = next((reason for reason, true in reasons.items() if true), End.NOT_YET)
         return bool(self.end)
 
-    def _astray(self, there: Place) -> str:
-        """Why a place is not one of the path any more; nothing if it is."""
+    def _astray(self, there: CurvePoint) -> End:
+        """Why a point is not one of the path any more; nothing if it is."""
         state = there.state
         if state.log_ridge < self._least_ridge:
-            return SPENT
+            return End.SPENT
         if float(state.weights.min()) < -BELOW * state.radius:
-            return BLURRED_END
+            return End.BLURRED
         if self.system.violation(state, there.active) > LARGEST_VIOLATION:
             near = state.log_ridge < self._least_ridge + NEAR_ITS_END
-            return SPENT if near else BLURRED_END
-        return ""
+            return End.SPENT if near else End.BLURRED
+        return End.NOT_YET
 
     # -- one step ----------------------------------------------------------------------------------
 
     def _advance(
-        self, here: Place, behind: Place | None, step: float
-    ) -> tuple[Place, float] | None:
+        self, here: CurvePoint, behind: CurvePoint | None, step: float
+    ) -> tuple[CurvePoint, float] | None:
         """The next place, at an event at the latest, and the length of the step after it."""
         found = self._foreseen(here, behind, step)
         if found is not None:
@@ -195,7 +206,9 @@ class Homotopy(Corrector):
             step = min(SHORTER * step, 0.7 * at) if at > 0.0 else SHORTER * step
         return None
 
-    def _stepped(self, here: Place, behind: Place | None, step: float) -> Place | None:
+    def _stepped(
+        self, here: CurvePoint, behind: CurvePoint | None, step: float
+    ) -> CurvePoint | None:
         """Predict and correct; None where the prediction was too far off."""
         guess = predicted(here, behind, step)
         found = self._corrected(here, guess)
@@ -207,7 +220,7 @@ class Homotopy(Corrector):
             return None
         return there
 
-    def _corrected(self, near: Place, z: Vector) -> tuple[RidgeState, Matrix] | None:
+    def _corrected(self, near: CurvePoint, z: Vector) -> tuple[RidgeState, Matrix] | None:
         """Solve the equations in the plane through a guess, orthogonal to a tangent.
 
         The derivatives are returned, too, in units of the metric.
@@ -231,14 +244,14 @@ class Homotopy(Corrector):
         self,
         state: RidgeState,
         J: Matrix | None,
-        active: Places,
+        active: Indices,
         *,
-        before: Place | None = None,
+        before: CurvePoint | None = None,
         growing: bool = False,
         towards: float = 0.0,
         left: int | None = None,
         event: Event | None = None,
-    ) -> Place:
+    ) -> CurvePoint:
         """Tangent at a solution: along the one before, or into the feasible side of an event.
 
         ``J`` are derivatives in units of the metric of the place before, exact or nearly so.
@@ -273,10 +286,12 @@ class Homotopy(Corrector):
         if not forward:
             unit, tangent, rate = -unit, -tangent, -rate
         side = float(np.linalg.slogdet(np.vstack([J, unit]))[0])
-        return Place(state, active, unit_of_slopes, metric, J, tangent, side, slack, rate, event)
+        return CurvePoint(
+            state, active, unit_of_slopes, metric, J, tangent, side, slack, rate, event
+        )
 
     def _nearly_tangent(
-        self, state: RidgeState, active: Places, unit_of_slopes: float, metric: Vector, J: Matrix
+        self, state: RidgeState, active: Indices, unit_of_slopes: float, metric: Vector, J: Matrix
     ) -> tuple[Vector, Vector] | None:
         """Tangent, in units of the metric, and rates of the slopes; None if ``J`` is too far off.
 
@@ -297,7 +312,9 @@ class Homotopy(Corrector):
 
     # -- events ------------------------------------------------------------------------------------
 
-    def _foreseen(self, here: Place, behind: Place | None, step: float) -> Place | None:
+    def _foreseen(
+        self, here: CurvePoint, behind: CurvePoint | None, step: float
+    ) -> CurvePoint | None:
         """The next event, where one is expected within a step, without a place beyond it."""
         expected = next_event(here, behind)
         if expected is None or expected[0] > step:
@@ -317,8 +334,8 @@ class Homotopy(Corrector):
         return self._behind_event(here, state, kind, feature)
 
     def _event(
-        self, here: Place, there: Place, share: float, kind: str, feature: int
-    ) -> Place | None:
+        self, here: CurvePoint, there: CurvePoint, share: float, kind: str, feature: int
+    ) -> CurvePoint | None:
         """The exact place of an event, from a guess on the way; None if it is not the first one."""
         beyond = there.J * (there.metric / here.metric)
         beyond[: len(here.active) - 1] *= there.unit / here.unit
@@ -327,7 +344,7 @@ class Homotopy(Corrector):
         return None if found is None else self._behind_event(here, found[0], kind, feature)
 
     def _at_event(
-        self, here: Place, guess: Vector, kind: str, feature: int, J: Matrix | None = None
+        self, here: CurvePoint, guess: Vector, kind: str, feature: int, J: Matrix | None = None
     ) -> tuple[RidgeState, Matrix] | None:
         """Solve the equations with that of an event; also returns the derivatives of the others."""
         active, top = here.active, here.active[0]
@@ -358,8 +375,8 @@ class Homotopy(Corrector):
         return found[0], found[1][:-1]
 
     def _behind_event(
-        self, here: Place, state: RidgeState, kind: str, feature: int
-    ) -> Place | None:
+        self, here: CurvePoint, state: RidgeState, kind: str, feature: int
+    ) -> CurvePoint | None:
         weights = state.weights.copy()
         if kind == "leave":
             weights[feature] = 0.0
@@ -378,7 +395,7 @@ class Homotopy(Corrector):
             return self._place(state, None, active, left=feature, event=event)
         return self._place(state, None, active, growing=True, event=event)
 
-    def _turn(self, here: Place, there: Place) -> Place | None:
+    def _turn(self, here: CurvePoint, there: CurvePoint) -> CurvePoint | None:
         """Where the sum of the weights stops growing, or falling, between two places."""
         low, high, values = 0.0, 1.0, [here.growth, there.growth]
         found = None

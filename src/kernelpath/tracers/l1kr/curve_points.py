@@ -1,4 +1,4 @@
-"""Places on a curve of solutions: cubics between them, and the first event on the way."""
+"""Points on a curve of solutions: cubics between them, and the first event on the way."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelpath.mkl.weighted_kernels.ard import Matrix, Vector
-from kernelpath.tracers.l1kr.equations import Places, RidgeState
+from kernelpath.tracers.l1kr.equations import Indices, RidgeState
 
 FLOOR = 1e-6  # of the sum of the weights, in the metric
 BELOW = 5e-8  # event functions: a value so little below zero is none
@@ -17,7 +17,7 @@ Event = tuple[str, int]  # its kind and its feature
 
 
 @dataclass(frozen=True, eq=False)
-class Place:
+class CurvePoint:
     """A point of the curve and where it leads to.
 
     Attributes
@@ -42,7 +42,7 @@ class Place:
     """
 
     state: RidgeState
-    active: Places
+    active: Indices
     unit: float
     metric: Vector
     J: Matrix
@@ -67,7 +67,7 @@ class Place:
 
 
 def slack_of(
-    state: RidgeState, active: Places, rates: Vector, unit: float
+    state: RidgeState, active: Indices, rates: Vector, unit: float
 ) -> tuple[Vector, Vector]:
     """How far slopes are behind, and the rate of that; infinite for active features."""
     slack = (state.slopes[active[0]] - state.slopes) / unit
@@ -91,12 +91,12 @@ def null_vector(J: Matrix) -> Vector:
     return np.linalg.qr(J.T, mode="complete")[0][:, -1] if len(J) else np.ones(1)
 
 
-def distance(here: Place, there: Place) -> float:
+def distance(here: CurvePoint, there: CurvePoint) -> float:
     """Length of the chord, in units of the first place."""
     return float(np.linalg.norm((there.unknowns - here.unknowns) * here.metric))
 
 
-def passes(here: Place, there: Place, goal: Place) -> bool:
+def passes(here: CurvePoint, there: CurvePoint, goal: CurvePoint) -> bool:
     """Whether the way from one place to the next leads through a third, in its direction."""
     same = all(np.array_equal(np.sort(one.active), np.sort(goal.active)) for one in (here, there))
     if not same or here is goal:
@@ -112,7 +112,7 @@ def passes(here: Place, there: Place, goal: Place) -> bool:
     return behind < 0.0 <= ahead and near
 
 
-def is_among(place: Place, events: list[tuple[Event, Vector]]) -> bool:
+def is_among(place: CurvePoint, events: list[tuple[Event, Vector]]) -> bool:
     """Whether the same event happened before, at the same weights."""
     weights, close = place.state.weights, AGAIN * place.state.radius
     return any(
@@ -121,13 +121,13 @@ def is_among(place: Place, events: list[tuple[Event, Vector]]) -> bool:
     )
 
 
-def cosine(here: Place, there: Place) -> float:
+def cosine(here: CurvePoint, there: CurvePoint) -> float:
     """Of the angle between the tangents."""
     left, right = here.tangent * here.metric, there.tangent * here.metric
     return float(left @ right) / float(np.linalg.norm(left) * np.linalg.norm(right))
 
 
-def predicted(here: Place, behind: Place | None, step: float) -> Vector:
+def predicted(here: CurvePoint, behind: CurvePoint | None, step: float) -> Vector:
     """A step along the tangent, or along the cubic through the last two places."""
     if behind is None or len(behind.active) != len(here.active):
         return here.unknowns + step * here.tangent
@@ -137,7 +137,7 @@ def predicted(here: Place, behind: Place | None, step: float) -> Vector:
     return between(behind, here, 1.0 + step / length)
 
 
-def between(here: Place, there: Place, share: float) -> Vector:
+def between(here: CurvePoint, there: CurvePoint, share: float) -> Vector:
     """On the cubic through two places with their tangents; beyond them for shares above 1."""
     length = distance(here, there)
     ahead = there.tangent / float(np.linalg.norm(there.tangent * here.metric))
@@ -150,7 +150,7 @@ def hermite(f0: Vector, g0: Vector, f1: Vector, g1: Vector, s: float | Vector) -
     return f0 + s * (g0 + s * (3.0 * change - 2.0 * g0 - g1 + s * (g0 + g1 - 2.0 * change)))
 
 
-def next_event(here: Place, behind: Place | None) -> tuple[float, str, int] | None:
+def next_event(here: CurvePoint, behind: CurvePoint | None) -> tuple[float, str, int] | None:
     """Where the next event is expected, by rates and their change: distance, kind, feature."""
     n, unit = len(here.active), max(here.state.radius, FLOOR)
     outside = np.flatnonzero(np.isfinite(here.slack))
@@ -175,7 +175,9 @@ def next_event(here: Place, behind: Place | None) -> tuple[float, str, int] | No
     return float(at[i]), "leave", int(here.active[i - len(outside)])
 
 
-def first_event(here: Place, there: Place, length: float) -> tuple[float, str, int] | None:
+def first_event(
+    here: CurvePoint, there: CurvePoint, length: float
+) -> tuple[float, str, int] | None:
     """Where the first event function passes zero between two places: distance, kind, feature."""
     speed = 1.0 / float(np.linalg.norm(there.tangent * here.metric))
     n = len(here.active)

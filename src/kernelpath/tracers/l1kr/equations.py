@@ -25,7 +25,7 @@ from scipy import linalg
 from kernelpath.mkl.weighted_kernels._ard_loops import squares_of_columns
 from kernelpath.mkl.weighted_kernels.ard import ARDKernel, ARDPoint, Matrix, Vector
 
-Places = NDArray[np.intp]
+Indices = NDArray[np.intp]
 
 LEAST_RIDGE = 1e-7  # for each row: below, rounding errors of the equations are larger than 1e-7
 NEWTON_STEPS, NEWTON_TOL, FARTHEST = 8, 1e-9, 3.0
@@ -38,7 +38,7 @@ class NoRidge(ValueError):
     """No ridge is small enough for the norm budget."""
 
 
-class Root:
+class Cholesky:
     """Cholesky decomposition of ``H K H + ridge I``; fails with ``LinAlgError`` if singular."""
 
     def __init__(self, point: ARDPoint, ridge: float) -> None:
@@ -74,7 +74,7 @@ class RidgeState:
         Coefficients of the machine; their sum is zero.
     norm : float
         ``a' K a``.
-    root : Root
+    root : Cholesky
         Of the centred kernel matrix with the ridge.
     """
 
@@ -83,7 +83,7 @@ class RidgeState:
     point: ARDPoint
     a: Vector
     norm: float
-    root: Root
+    root: Cholesky
 
     @property
     def ridge(self) -> float:
@@ -161,7 +161,7 @@ class RidgeSystem:
         if not -600.0 < log_ridge < 600.0:
             raise linalg.LinAlgError("the ridge is no number")
         point = self.kernel.at(weights) if point is None else point
-        root = Root(point, math.exp(log_ridge))
+        root = Cholesky(point, math.exp(log_ridge))
         a = root.solve(self.y)
         if not np.isfinite(a).all():  # weights far below zero, which a trial may have
             raise linalg.LinAlgError("the kernel is no number")
@@ -171,11 +171,11 @@ class RidgeSystem:
 
     # -- equations ---------------------------------------------------------------------------------
 
-    def unit_of_slopes(self, state: RidgeState, active: Places) -> float:
+    def unit_of_slopes(self, state: RidgeState, active: Indices) -> float:
         """The slope of the active features, unless it is next to zero."""
         return max(float(state.slopes[active[0]]), FLAT * self.scale / state.ridge)
 
-    def residual(self, state: RidgeState, active: Places, unit: float) -> Vector:
+    def residual(self, state: RidgeState, active: Indices, unit: float) -> Vector:
         """What the equations leave over: differences of slopes in some unit, and of the norm."""
         h = state.slopes[active]
         left = (h[1:] - h[0]) / unit
@@ -183,14 +183,14 @@ class RidgeSystem:
             return left
         return np.append(left, state.norm / self.budget - 1.0)
 
-    def violation(self, state: RidgeState, active: Places) -> float:
+    def violation(self, state: RidgeState, active: Indices) -> float:
         """Largest violation of the conditions: equal slopes, none larger, the norm budget."""
         unit = self.unit_of_slopes(state, active)
         left = float(np.abs(self.residual(state, active, unit)).max(initial=0.0))
         ahead = float((state.slopes - state.slopes[active[0]]).max()) / unit
         return max(left, ahead, 0.0) if math.isfinite(left) else math.inf
 
-    def jacobian(self, state: RidgeState, active: Places, unit: float) -> Matrix:
+    def jacobian(self, state: RidgeState, active: Indices, unit: float) -> Matrix:
         """Derivatives of the equations in the active weights and the logarithm of the ridge."""
         self.n_jacobians += 1
         p, ridge = len(active), state.ridge
@@ -207,7 +207,7 @@ class RidgeSystem:
         last = ridge * (2.0 * ridge * float(state.a @ g) - 2.0 * float(state.a @ state.a))
         return np.vstack([rows[1:] - rows[0], np.append(norm, last) / self.budget])
 
-    def slack_row(self, state: RidgeState, active: Places, unit: float, feature: int) -> Vector:
+    def slack_row(self, state: RidgeState, active: Indices, unit: float, feature: int) -> Vector:
         """Derivatives of how far a slope is ahead of the active ones, O(n^2 d).
 
         As second derivatives are symmetric, these are rates of slopes along one direction.
@@ -224,7 +224,7 @@ class RidgeSystem:
         return np.append(row, -2.0 * state.ridge * float(v @ g) / unit)
 
     def rates(
-        self, state: RidgeState, active: Places, unit: float, tangent: Vector
+        self, state: RidgeState, active: Indices, unit: float, tangent: Vector
     ) -> tuple[Vector, Vector]:
         """Rates along a direction of the slopes of all features, O(n^2 d), and of the equations."""
         rate = np.zeros_like(state.weights)
@@ -245,7 +245,7 @@ class RidgeSystem:
 
     # -- the start ---------------------------------------------------------------------------------
 
-    def start(self) -> tuple[RidgeState, Places]:
+    def start(self) -> tuple[RidgeState, Indices]:
         """The first point: one feature, of the largest correlation with the target.
 
         With a norm budget there is no solution at zero weights, where the kernel is constant; the
@@ -262,7 +262,7 @@ class RidgeSystem:
                 break
         return state, np.array([first])
 
-    def first_features(self) -> Places:
+    def first_features(self) -> Indices:
         """Features of the largest correlation with the target: usually one."""
         size = np.abs(self.kernel.X.T @ self.y)
         return np.flatnonzero(size >= (1.0 - TIED) * float(size.max()))

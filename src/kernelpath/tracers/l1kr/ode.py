@@ -21,8 +21,8 @@ import numpy as np
 from scipy import integrate
 
 from kernelpath.mkl.weighted_kernels.ard import Matrix, Vector
-from kernelpath.tracers.l1kr.curve import SPENT, WORTHLESS
-from kernelpath.tracers.l1kr.equations import Places, RidgeState, RidgeSystem
+from kernelpath.tracers.l1kr.curve import End
+from kernelpath.tracers.l1kr.equations import Indices, RidgeState, RidgeSystem
 
 NEWTON_STEPS, CLOSE = 20, 1e-11
 MOST_STEPS = 100_000
@@ -33,10 +33,10 @@ STILL = 1e-9  # event functions that are as small at the start of a piece are th
 
 @dataclass(frozen=True, eq=False)
 class ODEPoint:
-    """A point of the curve; ``event`` is as in `homotopy.Place`."""
+    """A point of the curve; ``event`` is as in `curve.CurvePoint`."""
 
     state: RidgeState
-    active: Places
+    active: Indices
     event: tuple[str, int] | None = None
 
 
@@ -68,11 +68,11 @@ class ODECurve:
         least_multiplier: float = 1e-7,
         least_ridge: float = 2e-6,
     ) -> None:
-        self.system, self.end, self.n_jacobians = system, "", 0
+        self.system, self.end, self.n_jacobians = system, End.NOT_YET, 0
         self._rtol, self._least_ridge = rtol, least_ridge
         self._least = least_multiplier * system.scale
 
-    def trace(self, state: RidgeState, active: Places) -> Iterator[ODEPoint]:
+    def trace(self, state: RidgeState, active: Indices) -> Iterator[ODEPoint]:
         """Points from a start that solves the equations; its last active weight grows."""
         yield ODEPoint(state, active, ("enter", int(active[-1])))
         z = np.concatenate([state.a, state.weights[active], [state.ridge]])
@@ -86,21 +86,21 @@ class ODECurve:
                 if self._is_over(found):
                     return
             if found is None or found.event is None:
-                self.end = self.end or "steps became too short"
+                self.end = self.end or End.STUCK
                 return
             z, active, direction = self._behind(found, active)
 
     def _is_over(self, found: ODEPoint) -> bool:
         state = found.state
         if state.ridge * float(state.slopes[found.active[0]]) <= self._least:
-            self.end = WORTHLESS
+            self.end = End.WORTHLESS
         elif state.ridge <= self._least_ridge:
-            self.end = SPENT
+            self.end = End.SPENT
         return bool(self.end)
 
     # -- the differential equation -----------------------------------------------------------------
 
-    def _piece(self, z: Vector, active: Places, direction: Vector) -> Iterator[ODEPoint]:
+    def _piece(self, z: Vector, active: Indices, direction: Vector) -> Iterator[ODEPoint]:
         """Points up to the next event, which is the last one."""
         forward = math.copysign(1.0, float(self._null_vector(z, active) @ direction))
 
@@ -121,7 +121,7 @@ class ODECurve:
             if not np.isfinite(now).all() or now[-1] <= 0.0:
                 return
             if self._slope(now, active) <= 0.0:  # beyond the end of the curve
-                self.end = WORTHLESS
+                self.end = End.WORTHLESS
                 return
             fresh = self._event_values(now, active)
             crossed = self._crossed(values, fresh, active)
@@ -136,17 +136,17 @@ class ODECurve:
             yield ODEPoint(self._state(now, active), active)
             before, values = now, fresh
 
-    def _split(self, z: Vector, active: Places) -> tuple[Vector, Vector, float]:
+    def _split(self, z: Vector, active: Indices) -> tuple[Vector, Vector, float]:
         n = self.system.kernel.n_rows
         weights = np.zeros(self.system.kernel.n_kernels)
         weights[active] = z[n:-1]
         return z[:n], weights, float(z[-1])
 
-    def _state(self, z: Vector, active: Places) -> RidgeState:
+    def _state(self, z: Vector, active: Indices) -> RidgeState:
         _, weights, ridge = self._split(z, active)
         return self.system.look(weights, math.log(ridge))
 
-    def _null_vector(self, z: Vector, active: Places) -> Vector:
+    def _null_vector(self, z: Vector, active: Indices) -> Vector:
         """The direction of the curve.
 
         Its sign is such that the determinant of the derivatives with the vector as a last row does
@@ -157,7 +157,7 @@ class ODECurve:
         Q, R = np.linalg.qr(J.T, mode="complete")
         return np.asarray(Q[:, -1] * np.prod(np.sign(np.diag(R))))
 
-    def _derivatives(self, z: Vector, active: Places, rows: Places) -> Matrix:
+    def _derivatives(self, z: Vector, active: Indices, rows: Indices) -> Matrix:
         """Derivatives of all equations; ``rows`` are the features whose slopes are to be equal."""
         self.n_jacobians += 1
         a, weights, ridge = self._split(z, active)
@@ -175,7 +175,7 @@ class ODECurve:
         J[n + 1 :, n:-1] = Q[1:] - Q[0]
         return J
 
-    def _residual(self, z: Vector, active: Places, rows: Places) -> Vector:
+    def _residual(self, z: Vector, active: Indices, rows: Indices) -> Vector:
         a, weights, ridge = self._split(z, active)
         point = self.system.kernel.at(weights)
         Ka = (point.values + 1.0) @ a
@@ -186,12 +186,12 @@ class ODECurve:
 
     # -- events ------------------------------------------------------------------------------------
 
-    def _slope(self, z: Vector, active: Places) -> float:
+    def _slope(self, z: Vector, active: Indices) -> float:
         """Of the active features."""
         a, weights, _ = self._split(z, active)
         return float(self.system.kernel.at(weights).slopes(a)[active[0]])
 
-    def _event_values(self, z: Vector, active: Places) -> Vector:
+    def _event_values(self, z: Vector, active: Indices) -> Vector:
         """Slacks of the features without a weight, and the weights of the others."""
         a, weights, _ = self._split(z, active)
         slopes = self.system.kernel.at(weights).slopes(a)
@@ -200,7 +200,7 @@ class ODECurve:
         return values
 
     def _crossed(
-        self, before: Vector, now: Vector, active: Places
+        self, before: Vector, now: Vector, active: Indices
     ) -> tuple[float, str, int] | None:
         """The first event function that passed zero: share of the step, kind and feature."""
         below = np.flatnonzero((now < 0.0) & (before > STILL))
@@ -210,7 +210,7 @@ class ODECurve:
         feature = int(below[np.argmin(shares)])
         return float(shares.min()), "leave" if feature in active else "enter", feature
 
-    def _corrected(self, z: Vector, active: Places, kind: str, feature: int) -> Vector | None:
+    def _corrected(self, z: Vector, active: Indices, kind: str, feature: int) -> Vector | None:
         """Newton steps to the event, Eq. (10), with its own equation."""
         rows = np.append(active, feature) if kind == "enter" else active
         place = self.system.kernel.n_rows + int(np.flatnonzero(active == feature)[0]) if (
@@ -228,7 +228,7 @@ class ODECurve:
                 return z
         return None
 
-    def _behind(self, found: ODEPoint, active: Places) -> tuple[Vector, Places, Vector]:
+    def _behind(self, found: ODEPoint, active: Indices) -> tuple[Vector, Indices, Vector]:
         """State, active features and direction on the feasible side of an event."""
         assert found.event is not None
         (kind, feature), state = found.event, found.state

@@ -9,13 +9,12 @@ import numpy as np
 
 from kernelpath.mkl.weighted_kernels.ard import Vector
 from kernelpath.tracers.l1kr.corrector import Corrector
-from kernelpath.tracers.l1kr.curve import BLURRED_END, CIRCLES, ENDLESS, SPENT, STUCK, Homotopy
-from kernelpath.tracers.l1kr.equations import Places, RidgeState, RidgeSystem
+from kernelpath.tracers.l1kr.curve import End, Homotopy
+from kernelpath.tracers.l1kr.equations import Indices, RidgeState, RidgeSystem
 from kernelpath.tracers.l1kr.ode import ODECurve
 
 SOLVERS = ("homotopy", "ode")
-INTERRUPTED = "it was interrupted"
-STOPPED = (STUCK, BLURRED_END, ENDLESS, CIRCLES, INTERRUPTED)
+STOPPED = (End.STUCK, End.BLURRED, End.ENDLESS, End.CIRCLES, End.INTERRUPTED)
 UNEXPLAINED = 1e-3  # of the target: with as much left, a ridge of zero is no perfect fit
 
 
@@ -41,7 +40,7 @@ class L1KRPoint:
     """
 
     weights: Vector
-    active: Places
+    active: Indices
     ridge: float
     a: Vector
     radius: float
@@ -64,7 +63,7 @@ class L1KRTrace:
     """
 
     points: list[L1KRPoint]
-    end: str
+    end: End
     n_jacobians: int
 
     @property
@@ -72,7 +71,7 @@ class L1KRTrace:
         """Whether the path did not come to an end of its own."""
         last = self.points[-1]
         scale = len(last.a)  # of a standardised target
-        conflict = self.end == SPENT and last.loss > UNEXPLAINED * scale
+        conflict = self.end == End.SPENT and last.loss > UNEXPLAINED * scale
         return conflict or self.end in STOPPED
 
     @property
@@ -98,13 +97,13 @@ def trace_l1kr(
     except KeyboardInterrupt:
         if not points:
             raise
-        curve.end = INTERRUPTED
+        curve.end = End.INTERRUPTED
     jacobians = curve.n_jacobians if solver == "ode" else system.n_jacobians
     return L1KRTrace(points, curve.end, jacobians)
 
 
 def light(
-    system: RidgeSystem, state: RidgeState, active: Places, event: tuple[str, int] | None
+    system: RidgeSystem, state: RidgeState, active: Indices, event: tuple[str, int] | None
 ) -> L1KRPoint:
     """A point of the path without its matrices."""
     return L1KRPoint(
