@@ -9,6 +9,8 @@ the package's own objects: all of them must pass, too.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -26,6 +28,11 @@ CLOSE = 1e-4  # relative: a derivative and a difference that agree
 EQUAL = 1e-6  # relative: two ways to compute the same number
 DISTANCE = "half_squared_distance"
 INSIDE = 1.0 - 1e-9  # a dual point at the edge of a domain, moved inside
+HIDDEN = 1e-9  # of the size of a kernel: differences below that have lost their digits
+FAILURES = (
+    ArithmeticError, AssertionError, AttributeError, LookupError, RuntimeError, TypeError,
+    ValueError,
+)  # fmt: skip
 
 
 def is_own(thing: Any) -> bool:
@@ -47,21 +54,26 @@ def not_nan(thing: Any, method: str, values: Any) -> Any:
 
 def call(thing: Any, method: str, *arguments: Any, shape: tuple[int, ...] | None = None) -> Any:
     """What a method gives as an array of floats of a shape; its exceptions become sentences."""
-    try:
-        with np.errstate(all="ignore"):
-            given = getattr(thing, method)(*(read_only(one) for one in arguments))
+    with _in_words(thing, method), np.errstate(all="ignore"):
+        given = getattr(thing, method)(*(read_only(one) for one in arguments))
         values = as_numbers(thing, method, given)
-    except ExtensionError:
-        raise
-    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError,
-            ValueError) as error:  # fmt: skip
-        problem = f"fails at a point of trial: {type(error).__name__}: {error}"
-        raise refused(thing, method, problem) from error
     if shape is not None and values.shape != shape:
         raise refused(
             thing, method, f"gives an array of shape {values.shape} where {shape} is needed."
         )
     return values
+
+
+@contextmanager
+def _in_words(thing: Any, method: str) -> Iterator[None]:
+    """Exceptions of a method become a sentence that names it."""
+    try:
+        yield
+    except ExtensionError:
+        raise
+    except FAILURES as error:
+        problem = f"fails at a point of trial: {type(error).__name__}: {error}"
+        raise refused(thing, method, problem) from error
 
 
 def read_only(value: Any) -> Any:
@@ -76,6 +88,10 @@ def as_numbers(thing: Any, method: str, given: Any) -> NDArray[np.float64]:
     """What a method gave, in double precision; complex numbers are refused, not cut."""
     if np.iscomplexobj(given):
         raise refused(thing, method, "gives complex numbers.")
+    if np.asarray(given).dtype.kind in "US":
+        raise refused(thing, method, "gives text, not numbers.")
+    if np.ma.is_masked(given):
+        raise refused(thing, method, "gives masked numbers, which are none.")
     return np.asarray(given, dtype=np.float64)
 
 
@@ -96,8 +112,16 @@ def probe_kernel(kernel: Any) -> None:
         call(kernel, "gram", x[:4], x, gamma, shape=(4, len(x)))
     d = _pairs(kernel, x, x, gamma, method)
     size = float(np.abs(d).max())
-    if not _agree(np.diagonal(d), 0.0, size, EQUAL):
+    alone = _pairs(kernel, x[1:4], x[5:8], gamma, method)
+    own = np.diagonal(d)
+    if not _agree(own, 0.0, size, EQUAL) and method == DISTANCE:
         raise refused(kernel, method, "is not 0 for a value and itself.")
+    if not (_agree(own, 0.0, size, EQUAL) and _agree(alone, d[1:4, 5:8], size, EQUAL)):
+        raise refused(
+            kernel, method,
+            "gives a pair of values another number where other rows are around; each pair must "
+            "be computed by itself.",
+        )  # fmt: skip
     if not _agree(d, d.T, size, EQUAL):
         raise refused(kernel, method, "is not symmetric: (x, z) and (z, x) give other numbers.")
     if d.min() < -EQUAL * size:
@@ -106,30 +130,49 @@ def probe_kernel(kernel: Any) -> None:
             f"gives a negative squared distance, {2 * d.min():g}: k(x, x) + k(z, z) - 2 k(x, z) "
             "must not be below 0.",
         )  # fmt: skip
-    if not _agree(_pairs(kernel, x[1:4], x[5:8], gamma, method), d[1:4, 5:8], size, EQUAL):
-        raise refused(
-            kernel, method,
-            "gives a pair of values another number where other rows are around; each pair must "
-            "be computed by itself.",
-        )  # fmt: skip
     centred = d - d.mean(axis=0)
     centred = -(centred - centred.mean(axis=1, keepdims=True))
-    if size > 0 and np.linalg.eigvalsh(centred)[0] < -EQUAL * len(x) * size:
+    if _negative(centred, size):
         raise refused(
             kernel, method,
             "does not belong to a positive definite kernel: the kernel matrix of a few values, "
             "centred, has a negative eigenvalue.",
         )  # fmt: skip
-    k = call(kernel, "gram", x, x, gamma, shape=(len(x), len(x)))
-    own = np.diagonal(k)
+    _probe_gram(kernel, gamma, d)
+
+
+def _probe_gram(kernel: Any, gamma: float, d: Vector) -> None:
+    """Refuse kernel values that contradict the distances, or from which these cannot be told."""
+    x = VALUES
+    k = call(kernel, "gram", x, x, gamma, shape=d.shape)
     if not np.isfinite(k).all():
         raise refused(kernel, "gram", "gives NaN or infinity for ordinary values.")
-    if not _agree(0.5 * (own[:, None] + own) - k, d, size + np.abs(k).max(), EQUAL):
+    own, most, size = np.diagonal(k), float(np.abs(k).max()), float(np.abs(d).max())
+    if not _agree(0.5 * (own[:, None] + own) - k, d, size + most, EQUAL):
         raise refused(
             kernel, "gram",
             "and half_squared_distance contradict each other: d(x, z) must be (k(x, x) + "
             "k(z, z)) / 2 - k(x, z); leave one of them out, and it follows from the other.",
         )  # fmt: skip
+    if hasattr(type(kernel).gram, "derived"):
+        return
+    if 0 < size < HIDDEN * most:
+        raise refused(
+            kernel, "gram",
+            f"has values up to {most:.1g} that differ by {size:.1g} only, which leaves too few "
+            "digits; subtract what is common to all.",
+        )  # fmt: skip
+    if _negative(k, most):
+        raise refused(
+            kernel, "gram",
+            "is not positive definite: the kernel matrix of a few values has a negative "
+            "eigenvalue, though not when it is centred; give half_squared_distance instead.",
+        )  # fmt: skip
+
+
+def _negative(matrix: Vector, size: float) -> bool:
+    """Whether a matrix of entries up to ``size`` has an eigenvalue that is clearly below 0."""
+    return size > 0 and bool(np.linalg.eigvalsh(matrix)[0] < -EQUAL * len(matrix) * size)
 
 
 def _pairs(kernel: Any, x: Vector, z: Vector, gamma: float, method: str) -> Vector:
@@ -379,7 +422,11 @@ def _probe_closed_form(regularizer: Any, squares: Vector) -> None:
 
 def _probe_restrict(regularizer: Any, sparse: Vector, value: float) -> None:
     parts = np.flatnonzero(sparse)
-    part = _value(regularizer.restrict(parts), sparse[parts])
+    with _in_words(regularizer, "restrict"):
+        smaller = regularizer.restrict(parts)
+    if not hasattr(smaller, "value"):
+        raise refused(regularizer, "restrict", f"gives {smaller!r}, which is no regularizer.")
+    part = _value(smaller, sparse[parts])
     if not _agree(part, value, abs(value), EQUAL):
         raise refused(
             regularizer, "restrict",

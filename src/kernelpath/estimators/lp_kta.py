@@ -336,7 +336,14 @@ def _reference(
     """x_0 of every feature."""
     if reference is None:
         reference = eps if divergence.positive_reference else 0.0
-    values = np.asarray(unmasked(reference, "reference"), dtype=np.float64)
+    reference = unmasked(reference, "reference")
+    try:
+        values = np.asarray(reference, dtype=np.float64)
+        number = np.asarray(reference).dtype.kind in "iufO"
+    except (TypeError, ValueError):
+        number = False
+    if not number:
+        raise DataError(f"reference must be numbers, got {reference!r}.")
     if values.ndim > 1 or (values.ndim == 1 and len(values) != n_features):
         raise DataError(
             f"reference must be a number or one number per feature ({n_features}), "
