@@ -11,11 +11,11 @@ import kernelpath as kp
 from kernelpath.budget_set import Budget
 from kernelpath.fits.losses import DualProblem, Hinge
 from kernelpath.kernels import KERNELS
+from kernelpath.kernels.probe import probe_kernel
 from kernelpath.probes import (
     probe_divergence,
     probe_dual,
     probe_feasible,
-    probe_kernel,
     probe_regularizer,
     probe_weighted,
 )
