@@ -9,6 +9,7 @@ the package's own objects: all of them must pass, too.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -43,7 +44,8 @@ def refused(thing: Any, method: str, what: str) -> ExtensionError:
 
 def not_nan(thing: Any, method: str, values: Any) -> Any:
     """Values as they are, or an error if one is not a number."""
-    if np.isnan(values).any():
+    # Bounds ask this of single numbers many times: no array is made of them.
+    if math.isnan(values) if isinstance(values, float) else np.isnan(values).any():
         raise refused(thing, method, "gives NaN, which no certificate survives; correct it.")
     return values
 
