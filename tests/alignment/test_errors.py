@@ -341,3 +341,17 @@ def test_errors_come_before_any_work():
 def test_data_errors_are_value_errors():
     assert issubclass(kp.DataError, ValueError)
     assert issubclass(kp.DataError, kp.KernelPathError)
+
+
+@pytest.mark.parametrize("y", [[f"p{i}" for i in range(N)], np.arange(N)], ids=["text", "numbers"])
+def test_a_class_of_its_own_for_every_row(y):
+    words = ["Every row has its own class (30 classes", "give the target", "task='regression'"]
+    _fails(*words, y=y)
+    weight = np.append(np.ones(N - 5), np.zeros(5))
+    _fails("Every row has its own class (25 classes", y=y, sample_weight=weight)
+    for estimator in (kp.LpKTASelector(), kp.NMMKLSelector(2)):
+        with pytest.raises(kp.DataError, match="Every row has its own class"):
+            estimator.fit(X, y)
+    kp.alignments(X, [*y[:-1], y[0]])
+    kp.alignments(X[:2], y[:2])
+    kp.alignments(X, np.arange(N), task="regression")

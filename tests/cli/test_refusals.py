@@ -34,6 +34,10 @@ def refuse(tmp_path):
         (["--task", "guess"], ["--task"]),
         (["--method", "lasso"], ["--method"]),
         (["--bandwidth", "wide"], ["--bandwidth"]),
+        (
+            ["--bandwidth", "median", "--kernel", "delta"],
+            ["--bandwidth", "no effect with --kernel"],
+        ),
         (["--n-features", "0"], ["--n-features"]),
         (["--n-features", "many"], ["--n-features"]),
         (["--norm-strength", "x"], ["--norm-strength", "noise"]),

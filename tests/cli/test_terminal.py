@@ -249,3 +249,19 @@ def test_demo_as_a_program():
     assert result.returncode == 0
     assert result.stderr == ""
     assert "relevant features are the first" in result.stdout
+
+
+@pytest.mark.parametrize("words", [["--help"], ["path", "--help"], ["--version"], ["methods"]])
+def test_a_reader_that_goes_away_ends_the_program_quietly(words):
+    with subprocess.Popen(
+        [PROGRAM, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as program:
+        program.stdout.close()
+        assert program.stderr.read() == ""
+    assert program.returncode == 0
+
+
+def test_wrong_usage_stays_wrong_when_nobody_reads_it():
+    with subprocess.Popen([PROGRAM, "path", "--no-such"], stderr=subprocess.PIPE) as program:
+        program.stderr.close()
+    assert program.returncode != 0

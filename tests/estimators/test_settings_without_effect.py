@@ -25,6 +25,9 @@ ONE = kp.WeightedKernelSVM(C=1.0)
 # The estimator, its data, and the setting of it that would change nothing.
 PAIRS = [
     (kp.LpKTASelector(bandwidth="median", gamma=0.5), (X, Y), "bandwidth='median'.*beside gamma"),
+    (kp.LpKTASelector(kernel="linear", bandwidth="median"), (X, Y), "bandwidth='median'.*no width"),
+    (kp.LpKTASelector(kernel=kp.Delta(), bandwidth="median"), (X, Y), "bandwidth='median'.*delta"),
+    (kp.LpKTASelector(kernel="linear", gamma=[1.0] * 4), (X, Y), "gamma.*no width"),
     (kp.LpKTASelector(predictor_order=2), (X, Y), "predictor_order=2.*solver='exact'"),
     (kp.LpKTASelector(0.0, 1.0, reference=0.1), (X, Y), "reference=0.1.*bregman_strength=0"),
     (kp.LpKTASelector(0.0, 1.0, divergence="kl"), (X, Y), "divergence='kl'.*bregman_strength=0"),

@@ -9,16 +9,16 @@ import pytest
 
 import kernelpath as kp
 from kernelpath.kernels import KERNELS
+from kernelpath.kernels.probe import probe_kernel
 from kernelpath.mkl._budget_set import Budget
 from kernelpath.mkl.losses import DualProblem, Hinge
-from kernelpath.mkl.weighted_kernels.columns import Part, SumOfColumnKernels
+from kernelpath.mkl.weighted_kernels.columns import ColumnKernel, SumOfColumnKernels
 from kernelpath.mkl.weighted_kernels.precomputed import GivenKernels
 from kernelpath.mkl.weighted_kernels.products import ARDPolynomial, ProductRBF
 from kernelpath.utils.probes import (
     probe_divergence,
     probe_dual,
     probe_feasible,
-    probe_kernel,
     probe_regularizer,
     probe_weighted,
 )
@@ -75,7 +75,7 @@ def test_weighted_kernels_of_the_package_pass():
     Z = Z[:20]
     probe_weighted(ProductRBF(Z), Z)
     probe_weighted(ARDPolynomial(Z), Z)
-    probe_weighted(SumOfColumnKernels(Z, [Part(kp.RBF(), (j,), 0.5) for j in range(5)]), Z)
+    probe_weighted(SumOfColumnKernels(Z, [ColumnKernel(kp.RBF(), (j,), 0.5) for j in range(5)]), Z)
     grams = [np.outer(z, z) for z in Z.T]
     probe_weighted(GivenKernels(grams), grams)
 
@@ -151,7 +151,61 @@ class Nothing(kp.FeatureKernel):
         return 1 / np.square(sigma)
 
 
+class _Laplace(kp.FeatureKernel):
+    """A kernel given by its values, changed by subclasses."""
+
+    def gamma(self, sigma):
+        return 1 / np.asarray(sigma)
+
+    def gram(self, x, z, gamma):
+        return self.change(np.exp(-gamma * np.abs(np.subtract.outer(x, z))))
+
+
+class NoLuck(_Laplace):
+    def change(self, values):
+        return np.random.default_rng().uniform(1, 2) * values
+
+
+class ZeroDiagonal(_Laplace):
+    """Positive definite only when it is centred."""
+
+    def change(self, values):
+        return values - 1
+
+
+class FarUp(_Laplace):
+    def change(self, values):
+        return values + 1e11
+
+
+class Asserts(_Laplace):
+    def change(self, values):
+        raise AssertionError("not yet")
+
+
+class NotThere(_Laplace):
+    def change(self, values):
+        raise NotImplementedError
+
+
+class Masked(_Laplace):
+    def change(self, values):
+        return np.ma.masked_array(values, mask=values == 1)
+
+
+class Text(_Laplace):
+    def change(self, values):
+        return values.astype(str)
+
+
 BROKEN_KERNELS = {
+    NoLuck: r"NoLuck.gram gives a pair of values another number",
+    ZeroDiagonal: r"ZeroDiagonal.gram is not positive definite.*give half_squared_distance",
+    FarUp: r"FarUp.gram has values up to 1e\+11 that differ by 1 only",
+    Asserts: r"Asserts.gram fails at a point of trial: AssertionError: not yet",
+    NotThere: r"NotThere.gram fails at a point of trial: NotImplementedError",
+    Masked: r"Masked.gram gives masked numbers",
+    Text: r"Text.gram gives text",
     NotZero: r"NotZero.half_squared_distance is not 0 for a value and itself",
     Lopsided: r"Lopsided.half_squared_distance is not symmetric",
     NotANumber: r"NotANumber.half_squared_distance gives NaN or infinity",
@@ -289,6 +343,14 @@ def test_an_honest_divergence_is_solved():
         assert path.kkt.max() < 1e-6
 
 
+def test_what_is_wrong_with_something_that_is_no_divergence():
+    with pytest.raises(ValueError, match="a class: give an object of it"):
+        kp.LpKTASelector(divergence=kp.SquaredEuclidean).fit(X, Y)
+    half = type("Half", (kp.SquaredEuclidean,), {"third_derivative": None})()
+    with pytest.raises(ValueError, match=r"\(missing: third_derivative\)"):
+        kp.LpKTASelector(divergence=half).fit(X, Y)
+
+
 def test_a_subclass_of_a_divergence_of_the_package_is_itself():
     """It was traced by the closed form of its parent."""
     changed = type("Half", (kp.SquaredEuclidean,), {
@@ -368,6 +430,7 @@ BROKEN_REGULARIZERS = {
         "Changed.value lies below its tangents",
     ),
     "domain": ({"domain_scale": lambda v, g: math.nan}, "Changed.domain_scale is nan"),
+    "domain text": ({"domain_scale": lambda v, g: "inf"}, "Changed.domain_scale gives text"),
 }
 
 
@@ -378,6 +441,20 @@ def test_broken_regularizers_are_refused(case, settings):
     regularizer = _changed(Ridge, **methods)()
     with pytest.raises(kp.ExtensionError, match=match):
         kp.GMKLClassifier(regularizer=regularizer, **settings).fit(X, Y)
+
+
+def test_a_restriction_that_is_none_is_named():
+    def fails(self, parts):
+        raise IndexError("out of range")
+
+    for restrict, match in (
+        (lambda self, parts: None, "Partial.restrict gives None, which is no regularizer"),
+        (fails, "Partial.restrict fails at a point of trial: IndexError: out of range"),
+        (None, "Partial.restrict fails at a point of trial: TypeError"),
+    ):
+        regularizer = type("Partial", (Ridge,), {"restrict": restrict})()
+        with pytest.raises(kp.ExtensionError, match=match):
+            kp.GMKLClassifier(regularizer=regularizer).fit(X, Y)
 
 
 def test_honest_regularizers_are_solved():

@@ -40,6 +40,7 @@ HOSTILE = (
     "{{ 7 * 7 }} ${7 * 7} \\u003c &lt;b&gt;",
     "   ",
     "half a pair \ud83e",
+    "\x1b[31mred\x07",
 )
 
 

@@ -79,7 +79,7 @@ def test_strange_names_are_drawn_as_they_are(iris, mixed, format):
             figure.savefig(io.BytesIO(), format=format)  # warnings are errors here
     ax = EntriesDisplay.from_summary(renamed(iris, STRANGE)).plot()
     shown = [text.get_text() for text in ax.get_yticklabels()]
-    assert {"$a_b^$", "$\\frac{"} <= set(shown)
+    assert {"$a_b^$", "$\\frac{", "two lines\\x1b[31m"} <= set(shown)
     assert all(text.isprintable() and len(text) <= 28 for text in shown)
 
 

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import kernelpath as kp
+from kernelpath.report.displays._canvas import label, labels
 from kernelpath.report.html import SCRIPTS, render_html, save_html, shown_name, summary_json
 from report.browser import CASES, HOSTILE, hostile, mixed, no_feature, scored, traced, wide
 
@@ -231,6 +232,13 @@ def test_shown_names_are_one_line_and_not_long(name):
     assert 0 < len(text) <= 50
     assert text.isprintable() or "\u202e" in text
     text.encode("utf-8")
+
+
+def test_control_characters_are_written_out_everywhere():
+    assert shown_name("\x1b[31mred\x9b") == label("\x1b[31mred\x9b") == r"\x1b[31mred\x9b"
+    alike = [8 * "\x1b" + end for end in "ab"]
+    assert len(set(labels(alike, longest=20))) == 2
+    assert all(len(text) <= 20 for text in labels(alike, longest=20))
 
 
 # -- files and size -------------------------------------------------------------------------------

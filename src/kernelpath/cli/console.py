@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import NoReturn
 
 import typer
@@ -65,7 +64,7 @@ def friendly_errors() -> Iterator[None]:
     except MemoryError:
         _fail("not enough memory for this table; drop columns or use a smaller type (float32)")
     except BrokenPipeError:
-        _stop_writing()  # the reader of our output has gone, as with "| head"
+        start.stop_writing()  # the reader of our output has gone, as with "| head"
         raise typer.Exit(DONE) from None
     except OSError as error:
         name = f" {error.filename}" if error.filename else ""
@@ -85,14 +84,6 @@ def unmasked_interrupts() -> Iterator[None]:
         if start.is_interrupt(error):
             raise KeyboardInterrupt from error
         raise
-
-
-def _stop_writing() -> None:
-    """Send what is still buffered to nowhere, so that the end of the program is quiet."""
-    with suppress(OSError, ValueError):
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, sys.stdout.fileno())
-        os.close(nowhere)
 
 
 def _fail(message: str, code: int = AT_FAULT) -> NoReturn:

@@ -11,6 +11,7 @@ from kernelpath.cli.catalogue import BASELINES
 from kernelpath.cli.options import parse_names, parse_sizes
 from kernelpath.errors import not_one_of
 
+WITHOUT_WIDTH = ("linear", "delta")
 ONLY_SCORED = {  # with the values that say nothing
     "rule": None, "budget": None, "tolerance": None, "predictor": None, "scoring": None,
     "baselines": None, "nested": False, "groups": None, "sizes": None, "proba": False, "seed": 0,
@@ -100,6 +101,11 @@ def selector_settings(given: dict[str, Any]) -> dict[str, Any]:
         raise typer.BadParameter(
             "both are 0, so nothing bounds the weights; make one positive",
             param_hint="'--norm-strength', '--bregman-strength'",
+        )
+    if str(given["kernel"]) in WITHOUT_WIDTH and str(given["bandwidth"]) != "std":
+        raise typer.BadParameter(
+            f"has no effect with --kernel {given['kernel']!s}, which has no width; leave it out",
+            param_hint="'--bandwidth'",
         )
     return {
         "kernel": str(given["kernel"]),

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import _thread
+import os
 import signal
 import sys
 import time
+from contextlib import suppress
 from types import FrameType
 from typing import Any
 
@@ -27,6 +29,9 @@ def main() -> None:
 
         run()
     except SystemExit as end:
+        if _reader_has_gone(end):  # in the middle of a help text; typer and rich end with 1
+            stop_writing()
+            raise SystemExit(0) from None
         if end.code != 128 + signal.SIGINT or answered:
             raise
         _answer()  # typer's own end of an interrupt
@@ -34,6 +39,20 @@ def main() -> None:
         if not is_interrupt(error):
             raise
         _answer()
+
+
+def stop_writing() -> None:
+    """Send what is still buffered to nowhere, so that the end of the program is quiet."""
+    with suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
+
+
+def _reader_has_gone(error: BaseException) -> bool:
+    """Whether nothing but a closed pipe ended the program, as with "| head"."""
+    cause = error.__context__
+    return isinstance(cause, BrokenPipeError) and cause.__context__ is None
 
 
 def exit_code() -> int:

@@ -18,7 +18,7 @@ from kernelpath.alignment.api import without_weightless_rows
 from kernelpath.errors import DataError
 from kernelpath.estimators._base import PathSelector
 from kernelpath.estimators._idle import Idle, refuse_idle
-from kernelpath.kernels import FeatureKernel
+from kernelpath.kernels import KERNELS, FeatureKernel, codes, formula_code
 from kernelpath.path.feature_path import FeaturePath, PathPoint
 from kernelpath.tables.table import Table, report_constant, unmasked
 from kernelpath.tracers.lp_kta.divergences import Divergence, resolve_divergence
@@ -31,7 +31,17 @@ AUTO_NORM = 0.1  # share of the largest alignment
 TOP_WEIGHT = 0.5  # weight of the best feature without the norm term, under "auto"
 
 
+def _without_width(own: LpKTASelector) -> bool:
+    kernel = own.kernel
+    if isinstance(kernel, str):
+        return kernel in KERNELS and KERNELS[kernel].scale_free
+    return getattr(kernel, "scale_free", False) and formula_code(kernel) != codes.OWN
+
+
+WITHOUT_WIDTH = "with a linear or delta kernel, which has no width"
 IDLE = (
+    Idle("bandwidth", _without_width, WITHOUT_WIDTH),
+    Idle("gamma", _without_width, WITHOUT_WIDTH),
     Idle("predictor_order", lambda own: own.solver == "exact",
          "with solver='exact', which predicts nothing"),
     Idle("reference", lambda own: own.bregman_strength == 0,
@@ -334,7 +344,14 @@ def _reference(
     """x_0 of every feature."""
     if reference is None:
         reference = eps if divergence.positive_reference else 0.0
-    values = np.asarray(unmasked(reference, "reference"), dtype=np.float64)
+    reference = unmasked(reference, "reference")
+    try:
+        values = np.asarray(reference, dtype=np.float64)
+        number = np.asarray(reference).dtype.kind in "iufO"
+    except (TypeError, ValueError):
+        number = False
+    if not number:
+        raise DataError(f"reference must be numbers, got {reference!r}.")
     if values.ndim > 1 or (values.ndim == 1 and len(values) != n_features):
         raise DataError(
             f"reference must be a number or one number per feature ({n_features}), "

@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from kernelpath.errors import DataError, not_one_of
 from kernelpath.kernels import codes
-from kernelpath.utils.probes import probe_kernel
+from kernelpath.kernels.probe import probe_kernel
 
 FORMULAS = ("half_squared_distance", "gram")
 SEVERAL = ("bandwidths", "simple_mkl")

@@ -189,7 +189,7 @@ def lower_bound(problem: Problem, at: ProblemPoint, quad: NDArray[np.float64]) -
         if not hasattr(problem.regularizer, "conjugate"):
             return -math.inf
         bound = _best_conjugate(problem.regularizer, earned, ridge, half, longest)
-        return _believed(problem.regularizer, bound, at.upper)
+        return _believed(problem.regularizer, bound, at)
     if not problem.feasible.bounded:
         return -math.inf
     # A convex regulariser lies above its tangent, so that the set alone gives a bound.
@@ -198,14 +198,14 @@ def lower_bound(problem: Problem, at: ProblemPoint, quad: NDArray[np.float64]) -
     return earned - ridge - problem.feasible.support(half - slope) - offset
 
 
-def _believed(regularizer: Any, lower: float, upper: float) -> float:
+def _believed(regularizer: Any, lower: float, at: ProblemPoint) -> float:
     """A bound by a conjugate, which must not lie above the objective at any point."""
     not_nan(regularizer, "conjugate", lower)
-    if is_own(regularizer) and lower > upper + CONTRADICTION * abs(upper):
+    if is_own(regularizer) and lower > at.upper + CONTRADICTION * abs(at.upper):
         raise refused(
             regularizer, "conjugate",
             f"is too small: it says that no weights cost less than {lower:.6g}, but some cost "
-            f"{upper:.6g}.",
+            f"{at.upper:.6g}.",
         )  # fmt: skip
     return lower
 

@@ -10,7 +10,6 @@ import base64
 import hashlib
 import json
 import os
-import re
 from collections.abc import Mapping
 from functools import cache
 from importlib import resources
@@ -187,7 +186,7 @@ def shown_name(name: object, longest: int = LONGEST_NAME) -> str:
     ('two lines', 'abc…', '(no name)')
     """
     text = str(name).encode("utf-8", "replace").decode("utf-8")
-    text = " ".join(re.sub(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]", " ", text).split())
+    text = " ".join(visible(text).split())
     if len(text) > longest:
         text = text[: longest - 1] + "…"
     return text or "(no name)"

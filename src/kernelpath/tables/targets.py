@@ -108,6 +108,11 @@ def encode_target(
         raise DataError(
             f"The target has one class only ({classes.tolist()}); at least two classes are needed."
         )
+    if y.dtype.kind != "f" and len(classes) == np.count_nonzero(weights) > 2:
+        raise DataError(
+            f"Every row has its own class ({len(classes)} classes in as many rows), as if y were "
+            "an id: give the target, or, if it is a quantity, numbers with task='regression'."
+        )
     group = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
     if len(classes) == 2:
         codes = np.array([[-1.0], [1.0]])

@@ -9,6 +9,9 @@ the package's own objects: all of them must pass, too.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -18,14 +21,15 @@ from kernelpath.errors import ExtensionError
 
 Vector = NDArray[np.float64]
 
-VALUES = np.array([-2.3, -1.1, -0.4, 0.0, 0.3, 0.9, 0.9, 1.7, 3.1])
-"""A centred column, with a value that occurs twice."""
 WEIGHTS = np.array([0.003, 0.02, 0.1, 0.5, 1.0, 2.5])
 STEP = 1e-4  # relative, of differences that stand for derivatives
 CLOSE = 1e-4  # relative: a derivative and a difference that agree
 EQUAL = 1e-6  # relative: two ways to compute the same number
-DISTANCE = "half_squared_distance"
 INSIDE = 1.0 - 1e-9  # a dual point at the edge of a domain, moved inside
+FAILURES = (
+    ArithmeticError, AssertionError, AttributeError, LookupError, RuntimeError, TypeError,
+    ValueError,
+)  # fmt: skip
 
 
 def is_own(thing: Any) -> bool:
@@ -40,28 +44,34 @@ def refused(thing: Any, method: str, what: str) -> ExtensionError:
 
 def not_nan(thing: Any, method: str, values: Any) -> Any:
     """Values as they are, or an error if one is not a number."""
-    if np.isnan(values).any():
+    # Bounds ask this of single numbers many times: no array is made of them.
+    if math.isnan(values) if isinstance(values, float) else np.isnan(values).any():
         raise refused(thing, method, "gives NaN, which no certificate survives; correct it.")
     return values
 
 
 def call(thing: Any, method: str, *arguments: Any, shape: tuple[int, ...] | None = None) -> Any:
     """What a method gives as an array of floats of a shape; its exceptions become sentences."""
-    try:
-        with np.errstate(all="ignore"):
-            given = getattr(thing, method)(*(read_only(one) for one in arguments))
+    with _in_words(thing, method), np.errstate(all="ignore"):
+        given = getattr(thing, method)(*(read_only(one) for one in arguments))
         values = as_numbers(thing, method, given)
-    except ExtensionError:
-        raise
-    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError,
-            ValueError) as error:  # fmt: skip
-        problem = f"fails at a point of trial: {type(error).__name__}: {error}"
-        raise refused(thing, method, problem) from error
     if shape is not None and values.shape != shape:
         raise refused(
             thing, method, f"gives an array of shape {values.shape} where {shape} is needed."
         )
     return values
+
+
+@contextmanager
+def _in_words(thing: Any, method: str) -> Iterator[None]:
+    """Exceptions of a method become a sentence that names it."""
+    try:
+        yield
+    except ExtensionError:
+        raise
+    except FAILURES as error:
+        problem = f"fails at a point of trial: {type(error).__name__}: {error}"
+        raise refused(thing, method, problem) from error
 
 
 def read_only(value: Any) -> Any:
@@ -76,91 +86,23 @@ def as_numbers(thing: Any, method: str, given: Any) -> NDArray[np.float64]:
     """What a method gave, in double precision; complex numbers are refused, not cut."""
     if np.iscomplexobj(given):
         raise refused(thing, method, "gives complex numbers.")
+    if np.asarray(given).dtype.kind in "US":
+        raise refused(thing, method, "gives text, not numbers.")
+    if np.ma.is_masked(given):
+        raise refused(thing, method, "gives masked numbers, which are none.")
     return np.asarray(given, dtype=np.float64)
 
 
-def _agree(a: Any, b: Any, scale: Any, tol: float) -> bool:
+def finite(thing: Any, method: str, values: Any, where: str) -> Any:
+    """Values as they are, if all are finite."""
+    if not np.isfinite(values).all():
+        raise refused(thing, method, f"gives NaN or infinity for {where}.")
+    return values
+
+
+def agree(a: Any, b: Any, scale: Any, tol: float) -> bool:
+    """Whether two ways to compute something differ by little, measured by its size."""
     return bool(np.all(np.abs(np.subtract(a, b)) <= tol * np.asarray(scale)))
-
-
-# -- kernels ---------------------------------------------------------------------------------------
-
-
-def probe_kernel(kernel: Any) -> None:
-    """Refuse a kernel of one feature that contradicts itself at a few points."""
-    x = VALUES
-    gamma = _probe_width(kernel)
-    # The formula that the user wrote comes first and is the one that sentences name.
-    method = "gram" if hasattr(type(kernel).half_squared_distance, "derived") else DISTANCE
-    if method == "gram":
-        call(kernel, "gram", x[:4], x, gamma, shape=(4, len(x)))
-    d = _pairs(kernel, x, x, gamma, method)
-    size = float(np.abs(d).max())
-    if not _agree(np.diagonal(d), 0.0, size, EQUAL):
-        raise refused(kernel, method, "is not 0 for a value and itself.")
-    if not _agree(d, d.T, size, EQUAL):
-        raise refused(kernel, method, "is not symmetric: (x, z) and (z, x) give other numbers.")
-    if d.min() < -EQUAL * size:
-        raise refused(
-            kernel, method,
-            f"gives a negative squared distance, {2 * d.min():g}: k(x, x) + k(z, z) - 2 k(x, z) "
-            "must not be below 0.",
-        )  # fmt: skip
-    if not _agree(_pairs(kernel, x[1:4], x[5:8], gamma, method), d[1:4, 5:8], size, EQUAL):
-        raise refused(
-            kernel, method,
-            "gives a pair of values another number where other rows are around; each pair must "
-            "be computed by itself.",
-        )  # fmt: skip
-    centred = d - d.mean(axis=0)
-    centred = -(centred - centred.mean(axis=1, keepdims=True))
-    if size > 0 and np.linalg.eigvalsh(centred)[0] < -EQUAL * len(x) * size:
-        raise refused(
-            kernel, method,
-            "does not belong to a positive definite kernel: the kernel matrix of a few values, "
-            "centred, has a negative eigenvalue.",
-        )  # fmt: skip
-    k = call(kernel, "gram", x, x, gamma, shape=(len(x), len(x)))
-    own = np.diagonal(k)
-    if not np.isfinite(k).all():
-        raise refused(kernel, "gram", "gives NaN or infinity for ordinary values.")
-    if not _agree(0.5 * (own[:, None] + own) - k, d, size + np.abs(k).max(), EQUAL):
-        raise refused(
-            kernel, "gram",
-            "and half_squared_distance contradict each other: d(x, z) must be (k(x, x) + "
-            "k(z, z)) / 2 - k(x, z); leave one of them out, and it follows from the other.",
-        )  # fmt: skip
-
-
-def _pairs(kernel: Any, x: Vector, z: Vector, gamma: float, method: str) -> Vector:
-    """Distances of all pairs; ``method`` is what a sentence about them names."""
-    d = call(kernel, DISTANCE, x[:, None], z[None, :], gamma, shape=(len(x), len(z)))
-    if not np.isfinite(d).all():
-        raise refused(kernel, method, "gives NaN or infinity for ordinary values.")
-    return d
-
-
-def _probe_width(kernel: Any) -> float:
-    """Width of a column of scale 1; 1 where the kernel has no width of its own."""
-    try:
-        kernel.gamma(1.0)
-    except TypeError as error:
-        if "does not define gamma" in str(error):
-            return 1.0
-    widths = call(kernel, "gamma", np.array([0.5, 1.0, 2.0]))
-    if widths.shape == ():
-        raise refused(
-            kernel, "gamma",
-            "gives one number for several columns; for a fixed width return "
-            "np.full_like(sigma, width).",
-        )  # fmt: skip
-    if widths.shape != (3,):
-        raise refused(kernel, "gamma", f"gives shape {widths.shape} for 3 columns.")
-    if not (np.isfinite(widths).all() and (widths > 0).all()):
-        raise refused(kernel, "gamma", f"must be positive and finite, got {widths.tolist()}.")
-    if not _agree(call(kernel, "gamma", 1.0), widths[1], widths[1], EQUAL):
-        raise refused(kernel, "gamma", "differs for a scale alone and among others.")
-    return float(widths[1])
 
 
 # -- divergences -----------------------------------------------------------------------------------
@@ -235,11 +177,9 @@ def probe_regularizer(regularizer: Any, n: int, feasible: Any = None) -> None:
     values = [_value(regularizer, d) for d in (*points, sparse, np.zeros(n))]
     slopes = [call(regularizer, "gradient", d, shape=(n,)) for d in points]
     for slope, d in zip(slopes, points):
-        if not np.isfinite(slope).all():
-            raise refused(regularizer, "gradient", "gives NaN or infinity for positive weights.")
+        finite(regularizer, "gradient", slope, "positive weights")
         curve = call(regularizer, "hess_diag", d, shape=(n,))
-        if not np.isfinite(curve).all():
-            raise refused(regularizer, "hess_diag", "gives NaN or infinity for positive weights.")
+        finite(regularizer, "hess_diag", curve, "positive weights")
     for d in (sparse, np.zeros(n)):
         for method in ("gradient", "hess_diag"):
             not_nan(regularizer, method, call(regularizer, method, d, shape=(n,)))
@@ -370,7 +310,7 @@ def _probe_closed_form(regularizer: Any, squares: Vector) -> None:
         raise refused(regularizer, "closed_form", "must give positive weights for positive norms.")
     slope = call(regularizer, "gradient", d, shape=d.shape)
     pull = squares / (2.0 * np.square(d))
-    if not _agree(slope, pull, np.abs(slope) + pull, CLOSE):
+    if not agree(slope, pull, np.abs(slope) + pull, CLOSE):
         raise refused(
             regularizer, "closed_form",
             "is not where sum(s / (2 d)) + value(d) is smallest: its derivative is not 0 there.",
@@ -379,8 +319,12 @@ def _probe_closed_form(regularizer: Any, squares: Vector) -> None:
 
 def _probe_restrict(regularizer: Any, sparse: Vector, value: float) -> None:
     parts = np.flatnonzero(sparse)
-    part = _value(regularizer.restrict(parts), sparse[parts])
-    if not _agree(part, value, abs(value), EQUAL):
+    with _in_words(regularizer, "restrict"):
+        smaller = regularizer.restrict(parts)
+    if not hasattr(smaller, "value"):
+        raise refused(regularizer, "restrict", f"gives {smaller!r}, which is no regularizer.")
+    part = _value(smaller, sparse[parts])
+    if not agree(part, value, abs(value), EQUAL):
         raise refused(
             regularizer, "restrict",
             f"gives a regularizer of value {part:.6g} for some weights, where the whole one, with "
@@ -402,9 +346,9 @@ def probe_feasible(feasible: Any, n: int) -> None:
     for d in inside:
         if not np.isfinite(d).all() or d.min() < -EQUAL * size:
             raise refused(feasible, "project", "gives weights that are negative or not finite.")
-        if not _agree(call(feasible, "project", d, shape=(n,)), d, size, EQUAL):
+        if not agree(call(feasible, "project", d, shape=(n,)), d, size, EQUAL):
             raise refused(feasible, "project", "moves a point that it gave itself.")
-    if not _agree(inside[0], start, size, EQUAL):
+    if not agree(inside[0], start, size, EQUAL):
         raise refused(feasible, "start", "is a point that project moves: it is not in the set.")
     for x, d in zip(given, inside):
         for other in inside:
@@ -473,7 +417,7 @@ def probe_weighted(kernel: Any, rows: Any) -> None:
     size = float(np.abs(K).max())
     if not np.isfinite(K).all():
         raise refused(kernel, "gram", "gives NaN or infinity for positive weights.")
-    if not _agree(K, K.T, size, EQUAL):
+    if not agree(K, K.T, size, EQUAL):
         raise refused(kernel, "gram", "is not symmetric.")
     slope = call(kernel, "grad_quad", d, U, shape=(m,))
     step = STEP * d
@@ -485,10 +429,10 @@ def probe_weighted(kernel: Any, rows: Any) -> None:
             kernel, "grad_quad",
             f"says that a step changes u'K(d)u by {wanted:.6g}, but gram changes it by {rise:.6g}.",
         )  # fmt: skip
-    if kernel.is_sum and not _agree(call(kernel, "gram", 2.0 * d), 2.0 * K, size, EQUAL):
+    if kernel.is_sum and not agree(call(kernel, "gram", 2.0 * d), 2.0 * K, size, EQUAL):
         raise refused(kernel, "is_sum", "is true, but gram does not double with the weights.")
     values = call(kernel, "cross_times", d, rows, U, shape=(n, 2)) - K @ U
-    if not _agree(values, values.mean(axis=0), size * np.abs(U).sum(), EQUAL):
+    if not agree(values, values.mean(axis=0), size * np.abs(U).sum(), EQUAL):
         raise refused(
             kernel, "cross_times", "of the training rows differs from gram(d) @ U: other kernels."
         )

@@ -88,14 +88,15 @@ def make_factor(
     """
     n = len(own)
     rows, pivots = np.empty((most, n)), np.empty(most, dtype=np.intp)
-    if part.formula is not None:
-        rank, left = pivoted_factor(own[:, 0], *part.formula, tol, rows, pivots)
+    formula = part.formula
+    if formula is not None:
+        rank, left = pivoted_factor(own[:, 0], *formula, tol, rows, pivots)
     else:
         rank, left = _pivoted(part, own, tol, rows, pivots)
     rows, pivots = rows[:rank], pivots[:rank]
     mean = mean_of(rows.T, shares)
     centred = rows - mean[:, None]
-    size, whole = (float(mean_of(np.square(one).sum(axis=0), shares)[0]) for one in (centred, rows))
+    size, whole = _mean_square(centred, shares), _mean_square(rows, shares)
     if shares is not None and left > tol:
         diagonal = float(mean_of(part.diagonal(own), shares)[0])
         left = max(diagonal - whole, 0.0) / diagonal
@@ -104,6 +105,12 @@ def make_factor(
     turn = _turn(centred, np.sqrt(1.0 / size))
     triangle = np.ascontiguousarray(rows[:, pivots].T)
     return _turned(centred, turn), Factor(own[pivots], triangle, mean, turn), left
+
+
+def _mean_square(factor: NDArray[np.float64], shares: Shares) -> float:
+    """Mean diagonal of the kernel that has this factor."""
+    diagonal = np.square(factor).sum(axis=0)
+    return float(diagonal.sum() / len(diagonal) if shares is None else shares @ diagonal)
 
 
 def _turn(centred: NDArray[np.float64], scale: float) -> NDArray[np.float64] | float:

@@ -16,6 +16,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from kernelpath.report.plain_text import visible
+
 # Okabe and Ito: distinguishable with every form of colour blindness.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7A5195", "#6F6F00")
 GREY, INK, FAINT = "#9AA0A6", "#202124", "#5F6368"
@@ -181,7 +183,7 @@ def colour_bar(ax: Any, mesh: Any, words: str) -> Any:
 def label(name: str, longest: int = LONGEST_LABEL) -> str:
     """A name that can be drawn: printable, in letters that the font has, and short."""
     known = _letters()
-    clean = "".join(_drawn(c, known) for c in str(name))
+    clean = "".join(_drawn(c, known) for c in visible(str(name)))
     return clean if len(clean) <= longest else clean[: longest - 1] + "…"
 
 
@@ -191,8 +193,8 @@ def labels(names: Sequence[str], longest: int = LONGEST_LABEL) -> list[str]:
     count = Counter(short)
     head = longest // 2
     for i, name in enumerate(names):
-        if count[short[i]] > 1 and len(name) > longest:
-            whole = label(name, len(name) + 1)
+        whole = label(name, 4 * len(name))  # a control character is written as four
+        if count[short[i]] > 1 and len(whole) > longest:
             short[i] = whole[:head] + "…" + whole[len(whole) - (longest - head - 1) :]
     return short
 

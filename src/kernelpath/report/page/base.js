@@ -26,10 +26,12 @@ function picture(width, height, title, description) {
 // -- words ---------------------------------------------------------------------------------------
 
 const known = (value) => value !== null && value !== undefined;
-const CONTROLS = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g;
+const CONTROLS = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g;
+const written = (control) => "\\x" + control.charCodeAt(0).toString(16).padStart(2, "0");
+const visible = (text) => String(text).replace(CONTROLS, written);
 
 function cut(text, longest) {
-  const letters = Array.from(String(text).replace(CONTROLS, " ").trim());
+  const letters = Array.from(visible(text).replace(/\s+/g, " ").trim());
   if (letters.length === 0) return "(no name)";
   return letters.length <= longest ? letters.join("") : letters.slice(0, longest - 1).join("") + "…";
 }

@@ -10,7 +10,7 @@ function cells(width, options) {
   const left = Math.min(small ? 118 : 210, 24 + 7.4 * Math.max(...names.map((name) => Array.from(name).length)));
   const room = width - left - 8;
   const cell = square ? Math.min(columns.length <= 12 ? 46 : 28, room / columns.length) : room / columns.length;
-  const high = square ? cell : Math.max(15, Math.min(20, (current.paper ? 400 : 520) / names.length));
+  const high = square ? Math.max(13, cell) : Math.max(15, Math.min(20, (current.paper ? 400 : 520) / names.length));
   const top = columnLabel ? 40 : 24;
   const height = top + high * names.length + 8;
   const root = picture(width, height, title, description);

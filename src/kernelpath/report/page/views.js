@@ -98,11 +98,11 @@ function startViews() {
   const classes = S.views[0].classes;
   if (classes.length > 1) {
     byId("view-legend").append(...classes.map((name, c) =>
-      html("span", {}, html("i", { class: `c${c}` }), html("bdi", { dir: "auto", title: name }, cut(name, 40)))));
+      html("span", {}, html("i", { class: `c${c}` }), html("bdi", { dir: "auto", title: visible(name) }, cut(name, 40)))));
   }
   S.views.forEach((view, i) => {
     const id = `view-${i}`;
-    const caption = html("figcaption", { title: fullName(view.feature) }, html("bdi", { dir: "auto" }, nameOf(view.feature)));
+    const caption = html("figcaption", { title: visible(fullName(view.feature)) }, html("bdi", { dir: "auto" }, nameOf(view.feature)));
     grid.append(html("figure", {}, caption, html("div", { id })));
     chart(id, (width) => (view.kind === "numeric" ? drawNumeric(view, width) : drawCategorical(view, width)));
   });

@@ -114,9 +114,13 @@ def resolve_divergence(divergence: str | Divergence, points: ArrayLike = ()) -> 
     missing = [
         name
         for name in ("generator", "derivative", "second_derivative", "third_derivative")
-        if not hasattr(divergence, name)
+        if not callable(getattr(divergence, name, None))
     ]
-    detail = "" if isinstance(divergence, str) else f" (missing: {', '.join(missing)})"
+    detail = ""
+    if isinstance(divergence, type):
+        detail = ", a class: give an object of it"
+    elif missing and not isinstance(divergence, str):
+        detail = f" (missing: {', '.join(missing)})"
     raise ValueError(
         f"divergence must be 'euclidean', 'kl' or an object with the methods of "
         f"kernelpath.tracers.lp_kta.divergences.Divergence, got {divergence!r}{detail}"
