@@ -22,6 +22,7 @@ from kernelpath.errors import DataError
 from kernelpath.estimators.lp_kta import LpKTASelector
 from kernelpath.path.feature_path import FeaturePath, PathPoint
 from kernelpath.tables.read import LoadedTable
+from kernelpath.tables.table import named_columns
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,7 @@ def run_selector(selector: LpKTASelector, X: Any, y: Any, names: list[str] | Non
     # Chosen after the fit, from the path: only then is it known how many features are usable.
     selector.set_params(n_features_to_select=None)
     if names is not None and not hasattr(X, "columns"):
-        selector._column_names = np.asarray(names, dtype=object)
+        X = named_columns(X, names)
     with collected_warnings() as notes:
         selector.fit(X, y)
     path = selector.path_

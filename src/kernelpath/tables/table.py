@@ -11,7 +11,7 @@ from __future__ import annotations
 import datetime
 import numbers
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -33,7 +33,7 @@ UNITS = {"kb": 2**10, "mb": 2**20, "gb": 2**30, "tb": 2**40}
 
 @dataclass(frozen=True)
 class Table:
-    """Numeric columns, their names if they have any, and which ones are categories.
+    """Columns of numbers, their names if they have any, and which ones are categories.
 
     Attributes
     ----------
@@ -42,17 +42,36 @@ class Table:
     categorical : ndarray of bool
     exponents : ndarray of int or None
         The values are in units of ``2**exponents``; None for those of the user.
+    given : dataframe, ndarray, sparse matrix or None
+        The same rows as the user gave them, for estimators that are not of this package.
     """
 
     values: Any
     names: NDArray | None
     categorical: NDArray[np.bool_]
     exponents: NDArray[np.int64] | None = None
+    given: Any = None
 
     @property
     def shape(self) -> tuple[int, int]:
         """Rows and columns."""
         return self.values.shape
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return self.values.shape[0]
+
+    def take(self, which: NDArray[np.intp]) -> Table:
+        """The table of some rows."""
+        from sklearn.utils import _safe_indexing
+
+        values = self.values
+        part = values.tocsr()[which] if sp.issparse(values) else values[which]
+        given = part
+        if self.given is not values:  # else both go on sharing their memory
+            given = None if self.given is None else _safe_indexing(self.given, which)
+        return replace(self, values=part, given=given)
 
     def within_reach(self) -> Table:
         """The same table with huge and tiny columns in other units; mostly itself.
@@ -76,7 +95,7 @@ class Table:
             return self
         return replace(self, values=in_units(self.values, -self.exponents), exponents=None)
 
-    def take(self, columns: NDArray[np.intp], values: Any) -> Table:
+    def of_columns(self, columns: NDArray[np.intp], values: Any) -> Table:
         """The table of some columns, whose values are at hand."""
         return Table(
             values,
@@ -113,30 +132,6 @@ class Table:
         """Begin a sentence about some columns with the right form of its verb."""
         label = self.label(columns)
         return f"C{label[1:]} {one if len(columns) == 1 else many}"
-
-
-@dataclass(frozen=True)
-class Rows:
-    """Rows of the table: as the user gave them, and as numbers."""
-
-    X: Any
-    table: Table
-
-    def take(self, rows: NDArray[np.intp]) -> Rows:
-        """Return some of the rows."""
-        from sklearn.utils import _safe_indexing
-
-        values = self.table.values
-        part = values.tocsr()[rows] if sp.issparse(values) else values[rows]
-        table = replace(self.table, values=part)
-        # Own tables share the memory of their numbers with X where both are the same array.
-        X = part if self.X is values else _safe_indexing(self.X, rows)
-        return Rows(X, table)
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        return self.table.shape[0]
 
 
 def take_columns(values: Any, columns: NDArray[np.intp]) -> Any:
@@ -184,6 +179,11 @@ def report_constant(
         UserWarning,
         stacklevel=stacklevel,
     )
+
+
+def named_columns(values: Any, names: Sequence[str]) -> Table:
+    """Numbers of an array or sparse matrix with names for its columns, none of them categories."""
+    return Table(values, np.asarray(names, dtype=object), np.zeros(values.shape[1], dtype=bool))
 
 
 def is_frame(X: Any) -> bool:
