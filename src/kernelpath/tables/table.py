@@ -121,12 +121,7 @@ class Table:
 
     def label(self, columns: NDArray[np.intp], limit: int = 5) -> str:
         """Name some columns in a message."""
-        if self.names is None:
-            shown = [str(int(c)) for c in columns[:limit]]
-        else:
-            shown = [repr(str(self.names[c])) for c in columns[:limit]]
-        more = f" and {len(columns) - limit} more" if len(columns) > limit else ""
-        return ("column " if len(columns) == 1 else "columns ") + ", ".join(shown) + more
+        return column_list(columns, self.names, limit)
 
     def sentence(self, columns: NDArray[np.intp], one: str, many: str) -> str:
         """Begin a sentence about some columns with the right form of its verb."""
@@ -141,27 +136,63 @@ def take_columns(values: Any, columns: NDArray[np.intp]) -> Any:
     return values if len(columns) == values.shape[1] else values[:, columns]
 
 
-def check_finite(table: Table) -> None:
-    """Refuse NaN and infinity, with the names of the columns."""
-    values = table.values
+def quoted_name(name: Any) -> str:
+    """A name in quotes, cut where it is long; a number as it is.
+
+    Examples
+    --------
+    >>> quoted_name("age"), len(quoted_name("a" * 1000))
+    ("'age'", 61)
+    """
+    if isinstance(name, numbers.Integral):
+        return str(name)
+    text = str(name)
+    return repr(text if len(text) < 60 else text[:56] + "...")
+
+
+def column_list(columns: NDArray[np.intp], names: Any = None, limit: int = 5) -> str:
+    """Name some columns in a message: by name, or by number where there are no names.
+
+    Examples
+    --------
+    >>> column_list(np.array([0, 2]), ["age", "town", "income"]), column_list(np.arange(7), limit=2)
+    ("columns 'age', 'income'", 'columns 0, 1 and 5 more')
+    """
+    first = columns[:limit].tolist()
+    shown = [str(c) if names is None else quoted_name(names[c]) for c in first]
+    more = f" and {len(columns) - limit:,} more" if len(columns) > limit else ""
+    return ("column " if len(columns) == 1 else "columns ") + ", ".join(shown) + more
+
+
+def columns_not_finite(values: Any) -> NDArray[np.intp]:
+    """Columns of an array or sparse matrix that hold NaN or infinity.
+
+    Examples
+    --------
+    >>> columns_not_finite(np.array([[1.0, np.nan], [2.0, 3.0]]))
+    array([1])
+    """
+    data = values.data if sp.issparse(values) else values
+    with np.errstate(over="ignore", invalid="ignore"):
+        if data.dtype.kind not in "fc" or np.isfinite(data.sum()):  # mostly: one pass, no copy
+            return np.zeros(0, dtype=np.intp)
     if sp.issparse(values):
-        if np.isfinite(values.data).all():
-            return
-        bad = np.unique(_sparse_columns(values))
+        entries = values.tocoo()
+        return np.unique(np.asarray(entries.col)[~np.isfinite(entries.data)]).astype(np.intp)
+    return np.flatnonzero(~np.isfinite(values).all(axis=0))
+
+
+def check_finite(table: Table, columns: NDArray[np.intp] | None = None) -> None:
+    """Refuse NaN and infinity, with the names of the columns; or look at some columns only."""
+    if columns is None:
+        bad = columns_not_finite(table.values)
     else:
-        if values.dtype.kind not in "fc" or np.isfinite(values.sum()):
-            return
-        bad = np.flatnonzero(~np.isfinite(values).all(axis=0))
+        bad = columns[columns_not_finite(table.values[:, columns])]
     if len(bad):
         raise DataError(
             f"Input X contains NaN or inf in {table.label(bad)}. Fill or drop them, "
             "for example with sklearn.impute.SimpleImputer."
         )
-
-
-def _sparse_columns(values: Any) -> NDArray[np.intp]:
-    entries = values.tocoo()
-    return np.asarray(entries.col)[~np.isfinite(entries.data)]
 
 
 def report_constant(
