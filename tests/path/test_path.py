@@ -218,9 +218,9 @@ def test_to_frame():
 def test_plot_passes_on_to_displays(monkeypatch):
     seen = types.ModuleType("kernelpath.report.displays.path")
     seen.plot_path = lambda path, ax=None, **kwargs: (path, ax, kwargs)
-    report = types.ModuleType("kernelpath.report")
-    report.displays = seen
-    monkeypatch.setitem(sys.modules, "kernelpath.report", report)
+    displays = types.ModuleType("kernelpath.report.displays")
+    displays.path = seen
+    monkeypatch.setitem(sys.modules, "kernelpath.report.displays", displays)
     monkeypatch.setitem(sys.modules, "kernelpath.report.displays.path", seen)
     path = make_path()
     assert path.plot(ax=3, color="k") == (path, 3, {"color": "k"})

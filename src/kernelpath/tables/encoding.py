@@ -53,7 +53,8 @@ class TableEncoder:
         """Learn the categories of a table from its rows as they were given."""
         columns = np.flatnonzero(table.categorical).tolist()
         categories = {j: table.given.iloc[:, j].dropna().unique().tolist() for j in columns}
-        return cls(table.shape[1], table.names, categories, table.exponents)
+        names = table.names if is_frame(table.given) else None  # new rows of an array have none
+        return cls(table.shape[1], names, categories, table.exponents)
 
     @property
     def categorical(self) -> NDArray[np.bool_]:
