@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numbers
-import warnings
 from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
@@ -19,6 +18,7 @@ from kernelpath.path.feature_path import EventTable, FeaturePath
 from kernelpath.tables.table import Table, check_finite, report_constant
 from kernelpath.tables.targets import as_vector, encode_target, infer_task
 from kernelpath.utils.progress import begin, progress_bar
+from kernelpath.utils.warn import warn
 
 ALL = "all"
 CLASSES, NUMBERS = "classification", "regression"
@@ -117,7 +117,7 @@ class BaselineSelector(PathSelector):
         Z, usable = standardized(table)
         constant = np.ones(table.shape[1], dtype=bool)
         constant[usable] = False
-        report_constant(table, constant, stacklevel=3)
+        report_constant(table, constant)
         budgets = self._budgets(len(usable))
         with progress_bar():
             begin("ranking")
@@ -179,11 +179,9 @@ class BaselineSelector(PathSelector):
                 f"columns, got {asked[-1]}."
             )
         if asked[-1] > n_usable:
-            warnings.warn(
+            warn(
                 f"n_features_to_select={asked[-1]}, but there are only {n_usable} features to "
                 "choose from: the others are constant.",
-                UserWarning,
-                stacklevel=3,
             )
         return sorted({int(min(budget, n_usable)) for budget in asked})
 
@@ -191,11 +189,9 @@ class BaselineSelector(PathSelector):
         """The budgets that the ranking can fill; where it came to an end is the last one."""
         most = len(ranking.order)
         if budgets[-1] > most and self.n_features_to_select is not None:
-            warnings.warn(
+            warn(
                 f"{type(self).__name__} ended with {most} feature{'s' * (most != 1)}, fewer than "
                 f"the {budgets[-1]} asked for: {ranking.why}. The path ends there.",
-                UserWarning,
-                stacklevel=3,
             )
         return sorted({min(budget, most) for budget in budgets})
 

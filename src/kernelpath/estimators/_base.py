@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numbers
-import warnings
 from dataclasses import replace
 from typing import Any
 
@@ -26,6 +25,7 @@ from kernelpath.tables.table import (
     plain_table,
 )
 from kernelpath.utils.provenance import fingerprint, versions
+from kernelpath.utils.warn import warn
 
 
 class PlainSelector(SelectorMixin):
@@ -92,11 +92,9 @@ class PathSelector(NotebookCard, PlainSelector, BaseEstimator):
                     f"{path.n_features}, the number of columns, got {n_features}."
                 )
             if count > usable:  # a column may be constant in one fold and not in another
-                warnings.warn(
+                warn(
                     f"n_features_to_select={n_features}, but only {usable} of "
                     f"{path.n_features} columns are not constant; all {usable} are kept.",
-                    UserWarning,
-                    stacklevel=3,
                 )
             return path.at(n_features=min(count, usable))
         share = isinstance(n_features, numbers.Real) and not isinstance(n_features, bool)

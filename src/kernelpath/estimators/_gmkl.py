@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numbers
-import warnings
 from typing import Any, Self
 
 import numpy as np
@@ -35,6 +34,7 @@ from kernelpath.tracers import gmkl_strengths as regularizing
 from kernelpath.tracers.gmkl import feature_weights, path_of, trace
 from kernelpath.utils.progress import begin, progress_bar, working
 from kernelpath.utils.threads import one_thread_up_to
+from kernelpath.utils.warn import warn
 
 METHOD = "gmkl"
 ONE_THREAD_ROWS = 1000
@@ -117,7 +117,7 @@ class GMKLBase(PathSelector):
             begin("kernels")
             self._bound: TrainingKernel = self._reader.bind(self, table, self._rows)
             self._bound = self._bound.without_constant()
-            report_constant(table, self._bound.constant, stacklevel=4, what=self._reader.unit)
+            report_constant(table, self._bound.constant, what=self._reader.unit)
             if self.nystrom is not None:
                 self.trace_left_out_ = self._bound.kernel.left_out  # type: ignore[attr-defined]
             self._learn(Problem(self._bound.kernel, duals, L1(), feasible), table, y)
@@ -202,11 +202,9 @@ class GMKLBase(PathSelector):
         whole = isinstance(n_features, numbers.Integral) and not isinstance(n_features, bool)
         if whole and 0 < n_features <= self.n_features_in_ and not (sizes == n_features).any():
             smaller = int(sizes[sizes < n_features].max(initial=0))
-            warnings.warn(
+            warn(
                 f"No point of the path has exactly {n_features} features; the one with {smaller} "
                 "is kept. More points may have one.",
-                UserWarning,
-                5,
             )
             n_features = smaller
         point = self._choose_point(self.path_, n_features)
@@ -215,13 +213,11 @@ class GMKLBase(PathSelector):
     def _keep(self, solution: Solution, missed: int = 0, n_points: int = 1) -> None:
         """Fitted attributes of one solution."""
         if solution.status != CONVERGED or missed:
-            warnings.warn(self._shortfall(solution, missed, n_points), ConvergenceWarning, 5)
+            warn(self._shortfall(solution, missed, n_points), ConvergenceWarning)
         if not solution.weights.any():
-            warnings.warn(
+            warn(
                 "No kernel has a weight: the model is a constant. Give the regularizer less "
                 "strength, or raise C.",
-                UserWarning,
-                5,
             )
         self.weights_ = solution.weights
         self.feature_importances_ = feature_weights(

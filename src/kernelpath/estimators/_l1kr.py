@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numbers
-import warnings
 from dataclasses import replace
 from typing import Any
 
@@ -38,6 +37,7 @@ from kernelpath.tracers.l1kr.trace import SOLVERS, L1KRTrace, trace_l1kr
 from kernelpath.utils.progress import begin, progress_bar
 from kernelpath.utils.provenance import ANOTHER_BRANCH, FROM_ZERO
 from kernelpath.utils.threads import one_thread_up_to
+from kernelpath.utils.warn import warn
 
 METHOD = "l1kr"
 ONE_THREAD_ROWS = 2500
@@ -105,13 +105,13 @@ class L1KRBase(PathSelector):
         size = float(np.abs(numbers_).max())  # huge and tiny numbers have squares, too
         self._mean, self._unit = float(numbers_.mean()), size * float((numbers_ / size).std())
         self._target = (numbers_ - self._mean) / self._unit
-        self._columns, Z = Columns.of(table, stacklevel=3)
+        self._columns, Z = Columns.of(table)
         self.ties_ = self._columns.ties
         kernel = self._kernel(Z)
         with progress_bar(), one_thread_up_to(ONE_THREAD_ROWS, len(y)):
             outcome = self._outcome(kernel)
         for remark in outcome.remarks(searched=self._searches):
-            warnings.warn(remark, ConvergenceWarning, stacklevel=2)
+            warn(remark, ConvergenceWarning)
         self._keep(outcome, kernel, table, y)
         return self
 

@@ -28,6 +28,7 @@ from kernelpath.tables.table import unmasked
 from kernelpath.tables.targets import encode_target, infer_task
 from kernelpath.tracers.any_selector import describe, size_grid
 from kernelpath.utils.sample_weights import weight_argument
+from kernelpath.utils.warn import warn
 
 SMALLEST_CLASS_WEIGHT = 1e-9
 ROWS_APART = ("r2", "explained_variance")  # measures of the spread of the target
@@ -107,10 +108,8 @@ def takes_weights(scorer: Any) -> bool:
 
 def warn_of_unweighted(scoring: str) -> None:
     """Say that held-out rows all count the same in the scores."""
-    warnings.warn(
+    warn(
         f"The scoring {scoring} takes no sample_weight: every held-out row counts once in it.",
-        UserWarning,
-        stacklevel=5,
     )
 
 
@@ -118,10 +117,8 @@ def warn_of_weights(role: str, one: Any) -> None:
     """Say who will not see the sample weights; with metadata routing the user has said it."""
     if get_config().get("enable_metadata_routing") or weight_argument(one) is not None:
         return
-    warnings.warn(
+    warn(
         f"The {role} {describe(one)} takes no sample_weight and is fitted without it.",
-        UserWarning,
-        stacklevel=5,
     )
 
 
@@ -337,11 +334,9 @@ def warn_of_rare_classes(cv: Any, y: NDArray, splits: list[Split]) -> None:
         return
     label, fewest = min(Counter(y.tolist()).items(), key=lambda item: item[1])
     if fewest < len(splits):
-        warnings.warn(
+        warn(
             f"{_rare_class(label, fewest, len(splits))}: some folds are judged without it. "
             f"Use cv={fewest}, or merge or drop rare classes.{_maybe_quantity(y)}",
-            UserWarning,
-            stacklevel=5,
         )
 
 
@@ -379,11 +374,9 @@ def resolve_sizes(n_features: Any, available: NDArray[np.int64]) -> NDArray:
     sizes = np.unique(np.atleast_1d(np.asarray(n_features, dtype=np.int64)))
     most = int(available[-1]) if len(available) else 0
     if sizes[-1] > most > 0:
-        warnings.warn(
+        warn(
             f"n_features goes up to {sizes[-1]}, but only {most} columns can be selected: the "
             f"others are constant or were not ranked. Larger sizes are taken as {most}.",
-            UserWarning,
-            stacklevel=4,
         )
         sizes = np.unique(np.minimum(sizes, most))
     return sizes

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import numbers
-import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -25,6 +24,7 @@ from kernelpath.tracers.lp_kta.divergences import Divergence, resolve_divergence
 from kernelpath.tracers.lp_kta.problem import INVERSE_E, PNormProblem
 from kernelpath.tracers.lp_kta.trace import LARGEST_REFERENCE, SOLVERS, grid, trace_path
 from kernelpath.utils.progress import begin, progress_bar
+from kernelpath.utils.warn import warn
 
 N_PERMUTATIONS = 5
 AUTO_NORM = 0.1  # share of the largest alignment
@@ -227,10 +227,8 @@ class LpKTASelector(PathSelector):
         """Return the end of the path; with ``"noise"`` also if nothing is above chance there."""
         if self.norm_strength != "noise" or path.n_selected[-1] > 0:
             return super()._sparsest_point(path)
-        warnings.warn(
+        warn(
             "No feature exceeds the chance level of norm_strength='noise'; none is selected.",
-            UserWarning,
-            stacklevel=3,
         )
         return path[-1]
 

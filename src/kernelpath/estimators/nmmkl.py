@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numbers
-import warnings
 from typing import Any
 
 import numpy as np
@@ -35,6 +34,7 @@ from kernelpath.tracers.nmmkl import BudgetPoint, published_bound, trace_budgets
 from kernelpath.tracers.nmmkl_rounding import RULES
 from kernelpath.utils.progress import begin, progress_bar
 from kernelpath.utils.threads import one_thread_up_to
+from kernelpath.utils.warn import warn
 
 METHOD = "nmmkl"
 ONE_THREAD_ROWS = 1000
@@ -193,7 +193,7 @@ FeatureKernel
                 f"kernel={self.kernel!r} has kernels of several columns, which no budget can "
                 "count; take one kernel per column, such as 'bandwidths'"
             )
-        report_constant(table, bound.constant, stacklevel=4)
+        report_constant(table, bound.constant)
         units = unit_of_columns(self.groups, table)
         # Constant columns have no kernel to speak of: they are no units.
         usable = ~bound.constant[bound.features]
@@ -254,11 +254,9 @@ FeatureKernel
                 f"columns, got {asked[-1]}."
             )
         if asked[-1] > n_units:
-            warnings.warn(
+            warn(
                 f"n_features_to_select={asked[-1]}, but there are only {n_units} features to "
                 "choose from (groups count once, constant columns not at all).",
-                UserWarning,
-                stacklevel=4,
             )
         return sorted({int(min(budget, n_units)) for budget in asked})
 
@@ -297,11 +295,9 @@ FeatureKernel
         self._keep(points)
         self._state_ties()
         if self.objective_ <= 0.0:
-            warnings.warn(
+            warn(
                 "Nothing is left to explain: all errors are within epsilon, and any choice is as "
                 "good. Lower epsilon.",
-                UserWarning,
-                stacklevel=4,
             )
 
     def _on_columns(
@@ -351,12 +347,11 @@ FeatureKernel
         missed = [one for one in points if one.relaxed.status != CONVERGED]
         if missed:
             worst = max(one.relaxed.gap or np.inf for one in missed)
-            warnings.warn(
+            warn(
                 f"At {len(missed)} of {len(points)} budgets the relaxation did not reach "
                 f"tol={self.tol:g}; the largest certified gap is {worst:.1e}. Raise max_iter or "
                 "tol.",
                 ConvergenceWarning,
-                stacklevel=4,
             )
 
     def _state_ties(self) -> None:
@@ -369,19 +364,15 @@ FeatureKernel
         chosen = [int(self.support_[tie].sum()) for tie in self.ties_]
         split = [tie for tie, count in zip(self.ties_, chosen) if 0 < count < len(tie)]
         if split:
-            warnings.warn(
+            warn(
                 f"Some selected columns have twins that explain exactly as much: {shown(split)}. "
                 "Which of them was chosen means nothing; ties_ lists them.",
-                UserWarning,
-                stacklevel=4,
             )
         copies = [tie[self.support_[tie]] for tie, count in zip(self.ties_, chosen) if count > 1]
         if copies:
-            warnings.warn(
+            warn(
                 f"Some selected columns are copies of each other: {shown(copies)}. Leave out all "
                 "but one of them to spend the budget on others.",
-                UserWarning,
-                stacklevel=4,
             )
 
     def _check_settings(self) -> None:

@@ -8,7 +8,6 @@ one function and one line in :data:`RULES`. Users may also pass their own callab
 from __future__ import annotations
 
 import json
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from numbers import Integral, Real
@@ -19,6 +18,7 @@ import numpy as np
 from kernelpath.errors import DataError, not_one_of
 from kernelpath.evaluation.scores import PathScores, score_text
 from kernelpath.path.points import Frozen, frozen_vector
+from kernelpath.utils.warn import warn
 
 Rule = str | Callable[[PathScores], int]
 
@@ -154,10 +154,8 @@ def one_se(scores: PathScores, *, budget: Any = None, tolerance: Any = None) -> 
     top = best(scores, budget=budget)
     error = float(scores.se[top])
     if np.isnan(error):
-        warnings.warn(
+        warn(
             "rule 'one_se' needs at least two folds for a standard error; taking the best size",
-            UserWarning,
-            stacklevel=2,
         )
         return top
     return int(scores.reaching(float(scores.mean[top]) - error)[0])

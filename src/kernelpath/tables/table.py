@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from kernelpath.errors import DataError
 from kernelpath.utils.units import FAR, exponents_of, in_units, sizes_of
+from kernelpath.utils.warn import warn
 
 DATES = ("m", "M")  # kinds of NumPy's types for durations and dates
 NO_NUMBERS = (
@@ -169,9 +170,7 @@ def _sparse_columns(values: Any) -> NDArray[np.intp]:
     return np.asarray(entries.col)[~np.isfinite(entries.data)]
 
 
-def report_constant(
-    table: Table, constant: NDArray[np.bool_], stacklevel: int = 3, what: str = "column"
-) -> None:
+def report_constant(table: Table, constant: NDArray[np.bool_], what: str = "column") -> None:
     """Warn once about columns, or ``what`` else there is, that carry no information."""
     columns = np.flatnonzero(constant)
     if len(columns) == 0:
@@ -179,10 +178,8 @@ def report_constant(
     if len(columns) == table.shape[1]:
         raise DataError(f"Every {what} is constant; there is nothing to select.")
     words = table.sentence(columns, "is", "are").replace("Column", what.capitalize(), 1)
-    warnings.warn(
+    warn(
         f"{words} constant and will never be selected.",
-        UserWarning,
-        stacklevel=stacklevel,
     )
 
 
