@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
 from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
@@ -11,16 +10,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from kernelpath.errors import DataError, not_one_of
+from kernelpath.errors import DataError
 from kernelpath.estimators._base import PathSelector
-from kernelpath.estimators._nmmkl_units import budgets_of, budgets_up_to
+from kernelpath.estimators._nmmkl_units import budgets_of, budgets_up_to, check_budgets
 from kernelpath.path.feature_path import EventTable, FeaturePath
 from kernelpath.tables.table import Table, check_finite, report_constant
 from kernelpath.tables.targets import as_vector, encode_target, infer_task
+from kernelpath.utils import checks
 from kernelpath.utils.progress import begin, progress_bar
 from kernelpath.utils.warn import warn
 
-ALL = "all"
 CLASSES, NUMBERS = "classification", "regression"
 PARAMETER = "budget"
 LARGEST_C = 1e8  # beyond, machines take for ever
@@ -224,26 +223,13 @@ class BaselineSelector(PathSelector):
     def _check_settings(self) -> None:
         for name in self.POSITIVE:
             value = getattr(self, name)
-            check_number(name, value, positive=True, whole=name == "max_iter")
-            if name == "C" and value > LARGEST_C:
-                raise ValueError(f"C must be at most {LARGEST_C:g}, got {value!r}")
-        budgets = self.n_features_to_select
-        if isinstance(budgets, str):
-            if budgets != ALL:
-                raise not_one_of("n_features_to_select", budgets, [ALL], "a number or numbers")
-            return
-        if budgets is not None:
-            budgets_of(budgets)
-
-
-def check_number(name: str, value: Any, *, positive: bool, whole: bool = False) -> None:
-    """Refuse what is not a finite number, or has the wrong sign."""
-    kind = numbers.Integral if whole else numbers.Real
-    number = isinstance(value, kind) and not isinstance(value, bool)
-    if not number or not np.isfinite(value) or value < 0 or (positive and value == 0):
-        what = "a whole number" if whole else "a number"
-        words = "positive" if positive else "at least 0"
-        raise ValueError(f"{name} must be {what} that is {words}, got {value!r}")
+            if name == "max_iter":
+                checks.whole(name, value, at_least=1, must="be a whole number that is positive")
+            else:
+                checks.real(name, value, above=0, must=checks.POSITIVE)
+            if name == "C":
+                checks.real(name, value, at_most=LARGEST_C, must=f"be at most {LARGEST_C:g}")
+        check_budgets(self.n_features_to_select)
 
 
 def standardized(table: Table) -> tuple[NDArray[np.float64], NDArray[np.intp]]:

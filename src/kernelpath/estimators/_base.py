@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
 from dataclasses import replace
 from typing import Any
 
@@ -24,6 +23,7 @@ from kernelpath.tables.table import (
     plain_array,
     plain_table,
 )
+from kernelpath.utils.checks import is_number, is_whole
 from kernelpath.utils.provenance import fingerprint, versions
 from kernelpath.utils.warn import warn
 
@@ -84,7 +84,7 @@ class PathSelector(NotebookCard, PlainSelector, BaseEstimator):
         usable = path.extension.n_usable if path.extension else path.n_features
         if n_features is None:
             return self._sparsest_point(path)
-        if isinstance(n_features, numbers.Integral) and not isinstance(n_features, bool):
+        if is_whole(n_features):
             count = int(n_features)
             if not 0 <= count <= path.n_features:
                 raise DataError(
@@ -97,8 +97,7 @@ class PathSelector(NotebookCard, PlainSelector, BaseEstimator):
                     f"{path.n_features} columns are not constant; all {usable} are kept.",
                 )
             return path.at(n_features=min(count, usable))
-        share = isinstance(n_features, numbers.Real) and not isinstance(n_features, bool)
-        if share and 0 < float(n_features) <= 1:
+        if is_number(n_features) and 0 < float(n_features) <= 1:
             return path.at(n_features=max(1, round(float(n_features) * usable)))
         raise ValueError(
             "n_features_to_select must be None, a whole number, or a share in (0, 1], "

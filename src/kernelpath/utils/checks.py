@@ -11,6 +11,9 @@ import numpy as np
 
 from kernelpath.errors import not_one_of
 
+POSITIVE = "be a number that is positive"
+NOT_NEGATIVE = "be a number that is at least 0"
+
 
 def is_number(value: Any) -> bool:
     """Whether a value is a real number of Python or NumPy; True and False are none.
