@@ -23,9 +23,10 @@ def warn(message: str, category: type[Warning] = UserWarning) -> None:
     Examples
     --------
     >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
     ...     warn("The table is small.")
-    >>> caught[0].message
-    UserWarning('The table is small.')
+    >>> caught[0].message, caught[0].filename
+    (UserWarning('The table is small.'), '<doctest kernelpath.utils.warn.warn[0]>')
     """
     frame = _frame_of_user()
     names = frame.f_globals
