@@ -21,11 +21,11 @@ from kernelpath.kernels.feature import (
     resolve_kernel,
 )
 from kernelpath.kernels.widths import refuse_idle_widths
-from kernelpath.tables.table import Table, as_column_table, unmasked
+from kernelpath.tables.table import Table, as_column_table, check_finite, unmasked
 from kernelpath.tables.targets import Target, check_sample_weight, encode_target
 from kernelpath.utils.checks import is_number
 from kernelpath.utils.progress import begin, progress_bar
-from kernelpath.utils.units import in_units, sizes_of
+from kernelpath.utils.units import in_units
 
 METHODS = ("auto", "exact", "fast")
 BANDWIDTHS = ("std", "median")
@@ -331,14 +331,7 @@ def without_weightless_rows(
 
 def _refuse_non_finite(table: Table, columns: NDArray[np.intp]) -> None:
     """Refuse NaN and infinity; other columns are only large or small."""
-    columns = np.sort(columns)
-    sizes = sizes_of(table.values[:, columns].astype(np.float64))
-    columns = columns[~np.isfinite(sizes)]
-    if len(columns):
-        raise DataError(
-            f"Input X contains NaN or inf in {table.label(columns)}. Fill or drop them, "
-            "for example with sklearn.impute.SimpleImputer."
-        ) from None
+    check_finite(table, np.sort(columns))
 
 
 def _assemble(

@@ -24,6 +24,7 @@ from kernelpath.estimators.nmmkl import NMMKLSelector
 from kernelpath.estimators.path_cv import PathCV
 from kernelpath.tables.encoding import TableEncoder
 from kernelpath.tables.read import LoadedTable
+from kernelpath.tables.table import Table
 from kernelpath.tables.targets import infer_task
 from kernelpath.tracers.any_selector import Baseline, size_grid
 
@@ -61,7 +62,7 @@ class Ranker:
 class BudgetChoices(BaseEstimator):
     """NMMKL with a budget for every size; text columns count as codes."""
 
-    _column_names: np.ndarray | None = None
+    reads_tables = True
 
     def __init__(self, budgets: list[int], kernel: str, task: str) -> None:
         self.budgets = budgets
@@ -70,16 +71,15 @@ class BudgetChoices(BaseEstimator):
 
     def fit(self, X: Any, y: Any) -> BudgetChoices:
         """Choose the features of every budget."""
-        table = TableEncoder.fit(X)[1]
+        table = X if isinstance(X, Table) else TableEncoder.fit(X)[1]
         selector = NMMKLSelector(self.budgets, kernel=self.kernel, task=self.task)
-        selector._column_names = table.names if self._column_names is None else self._column_names
         with warnings.catch_warnings():
             # Sizes that a fold does not have are scored as the next smaller one, columns that are
             # the same differ by fold, and a point that is not exact is still a choice.
             warnings.filterwarnings("ignore", message="n_features_to_select=")
             warnings.filterwarnings("ignore", message="Some selected columns")
             warnings.simplefilter("ignore", ConvergenceWarning)
-            self.path_ = selector.fit(table.values, y).path_
+            self.path_ = selector.fit(table, y).path_
         return self
 
 

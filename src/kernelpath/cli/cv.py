@@ -23,6 +23,7 @@ from kernelpath.cli.settings import CVSettings
 from kernelpath.errors import DataError, not_one_of
 from kernelpath.estimators.path_cv import PathCV
 from kernelpath.tables.read import LoadedTable
+from kernelpath.tables.table import named_columns
 
 
 @dataclass(frozen=True)
@@ -136,10 +137,9 @@ def fit_cv(
         memory=None if memory is None else str(memory),
         **settings.arguments(),
     )
-    if not hasattr(table.X, "columns"):
-        model._column_names = np.asarray(table.feature_names, dtype=object)
+    X = table.X if hasattr(table.X, "columns") else named_columns(table.X, table.feature_names)
     with collected_warnings() as notes, naming_bad_columns(table):
-        model.fit(table.X, table.y, groups=groups)
+        model.fit(X, table.y, groups=groups)
     model.memory = None  # the hidden folder of this run; its model may go anywhere
     return model, [*table.notes, *notes, *category_notes(table)]
 

@@ -11,6 +11,7 @@ from rich.text import Text
 from kernelpath.cli.catalogue import METHODS
 from kernelpath.cli.console import output_console, safe
 from kernelpath.path.feature_path import FeaturePath
+from kernelpath.path.points import BEYOND
 
 ROUND = frozenset(m * 10**e for e in range(7) for m in (1, 2, 5))
 ALL_UP_TO = 10  # smaller sizes all have a row
@@ -55,6 +56,7 @@ def path_rows(
                 "kkt": point.kkt,
                 "gap": point.gap,
                 "note": point.note,
+                "origin": point.origin,
                 "top": list(point.names[:n_names]),
             }
         )
@@ -68,7 +70,7 @@ def print_path(rows: list[dict[str, Any]]) -> None:
     for name, width in (("features", 9), ("p", 7), ("KKT", 5), ("gap", 7)):
         table.add_column(name, justify="right", no_wrap=True, min_width=width)
     _add_names(table, console, 9, 7, 5, 7)
-    beyond = [row["note"].startswith("beyond") for row in rows]
+    beyond = [row["origin"] == BEYOND for row in rows]
     for row, outside in zip(rows, beyond):
         table.add_row(
             f"{row['n_features']:,}",

@@ -22,6 +22,7 @@ from kernelpath.errors import DataError
 from kernelpath.estimators.lp_kta import LpKTASelector
 from kernelpath.path.feature_path import FeaturePath, PathPoint
 from kernelpath.tables.read import LoadedTable
+from kernelpath.tables.table import column_list, columns_not_finite, named_columns
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,7 @@ def run_selector(selector: LpKTASelector, X: Any, y: Any, names: list[str] | Non
     # Chosen after the fit, from the path: only then is it known how many features are usable.
     selector.set_params(n_features_to_select=None)
     if names is not None and not hasattr(X, "columns"):
-        selector._column_names = np.asarray(names, dtype=object)
+        X = named_columns(X, names)
     with collected_warnings() as notes:
         selector.fit(X, y)
     path = selector.path_
@@ -189,19 +190,13 @@ def quoted_columns(names: list[str], limit: int = 5) -> str:
     >>> quoted_columns(["a", "b", "c"], limit=2)
     "columns 'a', 'b' and 1 more"
     """
-    shown = ", ".join(repr(name if len(name) < 60 else name[:56] + "...") for name in names[:limit])
-    more = f" and {len(names) - limit:,} more" if len(names) > limit else ""
-    return f"{'column' if len(names) == 1 else 'columns'} {shown}{more}"
+    return column_list(np.arange(len(names)), names, limit)
 
 
 def _not_finite(X: Any) -> np.ndarray:
     """Mask of the columns with NaN, infinity or missing text; only run after a refusal."""
-    if sparse.issparse(X):
-        X = X.tocsc()
-        bad = np.repeat(np.arange(X.shape[1]), np.diff(X.indptr))[~np.isfinite(X.data)]
-        return np.bincount(bad, minlength=X.shape[1]) > 0
-    if isinstance(X, np.ndarray):
-        return np.logical_not(np.isfinite(X).all(axis=0))
+    if sparse.issparse(X) or isinstance(X, np.ndarray):
+        return np.isin(np.arange(X.shape[1]), columns_not_finite(X))
     infinite = X.select_dtypes("number").isin([np.inf, -np.inf]).any()
     return (X.isna().any() | infinite.reindex(X.columns, fill_value=False)).to_numpy()
 

@@ -10,6 +10,7 @@ from typing import Any
 from kernelpath.errors import PathFileError
 from kernelpath.report.summary import FORMAT, VERSION, schema
 
+POSITION_IN = "x-position-in"  # keyword of the schema: a number that names an entry of a list
 REMEDY = "use another copy of the file, or run kernelpath path again"
 _TYPES: dict[str, tuple[type, ...]] = {
     "object": (dict,),
@@ -97,7 +98,7 @@ def problems(value: Any, rule: dict[str, Any], n_listed: int, place: str = "") -
         return
     if isinstance(value, int | float) and value < rule.get("minimum", value):
         yield f"{name} is below {rule['minimum']}"
-    if rule.get("description", "").startswith("Position in features") and value >= n_listed:
+    if rule.get(POSITION_IN) == "features" and value >= n_listed:
         yield f"{name} names no feature"
     if isinstance(value, dict):
         yield from _object_problems(value, rule, n_listed, place)

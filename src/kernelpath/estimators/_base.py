@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
-from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from kernelpath.errors import DataError
 from kernelpath.estimators._notebook import NotebookCard
 from kernelpath.path.feature_path import FeaturePath, PathPoint
-from kernelpath.tables.arrays import check_numbers
+from kernelpath.tables.reading import read_training
 from kernelpath.tables.table import (
     Table,
-    as_column_table,
-    as_pandas,
-    is_frame,
     plain_array,
     plain_table,
 )
@@ -46,12 +42,9 @@ class PlainSelector(SelectorMixin):
 
 
 class PathSelector(NotebookCard, PlainSelector, BaseEstimator):
-    """Base of the selectors: ``fit`` leaves ``path_``, ``support_`` and ``weights_``.
+    """Base of the selectors: ``fit`` leaves ``path_``, ``support_`` and ``weights_``."""
 
-    ``_column_names`` is set by the command line: names for the columns of an array.
-    """
-
-    _column_names: NDArray | None = None
+    reads_tables = True  # fit takes a Table for X, too
 
     def _get_support_mask(self) -> NDArray[np.bool_]:
         check_is_fitted(self)
@@ -70,13 +63,7 @@ class PathSelector(NotebookCard, PlainSelector, BaseEstimator):
                 f"This {type(self).__name__} estimator requires y to be passed, "
                 "but the target y is None."
             )
-        if is_frame(X):
-            table = as_column_table(as_pandas(X))
-            validate_data(self, X, skip_check_array=True)
-        else:
-            table = as_column_table(check_numbers(self, X, ensure_min_samples=2))
-            if self._column_names is not None:
-                table = replace(table, names=self._column_names)
+        table = read_training(self, X)
         return table, column_or_1d(plain_array(y, "y"), warn=True)
 
     def _choose_point(self, path: FeaturePath, n_features: Any) -> PathPoint:

@@ -25,7 +25,7 @@ from kernelpath.mkl.solvers.base import CONVERGED, STALLED, Solution
 from kernelpath.mkl.solvers.choice import solve
 from kernelpath.mkl.solvers.fixed import svm_at, weights_by_rule
 from kernelpath.mkl.solvers.start import natural_start
-from kernelpath.tables.arrays import one_column
+from kernelpath.tables.reading import one_column
 from kernelpath.tables.rows import DistinctRows, shares_of
 from kernelpath.tables.table import Table, refuse_infinite, report_constant
 from kernelpath.tables.targets import as_vector, check_sample_weight

@@ -9,17 +9,15 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.utils.validation import validate_data
 
 from kernelpath.errors import DataError
 from kernelpath.estimators._gmkl_kernels import TrainingKernel, training_kernel
 from kernelpath.mkl.weighted_kernels.matrices import check_grams
 from kernelpath.mkl.weighted_kernels.precomputed import GivenKernels, matrices_of, names_of
-from kernelpath.tables.arrays import check_numbers
 from kernelpath.tables.encoding import TableEncoder
+from kernelpath.tables.reading import read_new_numbers, read_training
 from kernelpath.tables.rows import DistinctRows, as_given, distinct, shares_of
-from kernelpath.tables.rows_in import check_training_rows
-from kernelpath.tables.table import Table, as_pandas, check_finite, is_frame
+from kernelpath.tables.table import Table, check_finite
 
 PRECOMPUTED = "precomputed"
 
@@ -64,9 +62,10 @@ class TableReader:
 
     def read(self, estimator: Any, X: Any) -> Table:
         """Columns as numbers, all finite."""
-        self._encoder, rows = check_training_rows(estimator, X)
-        check_finite(rows.table)
-        return rows.table
+        table = read_training(estimator, X).within_reach()
+        self._encoder = TableEncoder.of(table)
+        check_finite(table)
+        return table
 
     def rows(self, table: Table, y: NDArray, weight: NDArray | None, merge: bool) -> DistinctRows:
         """Rows in an order of their own, so that the order in which they came changes nothing."""
@@ -83,14 +82,7 @@ class TableReader:
 
     def read_new(self, estimator: Any, X: Any) -> Any:
         """Columns of new rows."""
-        if is_frame(X):
-            validate_data(estimator, X, reset=False, skip_check_array=True)
-            X = as_pandas(X)
-        else:
-            X = check_numbers(estimator, X, reset=False)
-        table = self._encoder.table(X)
-        check_finite(table)
-        return table.in_units_of(self._encoder.exponents).values
+        return read_new_numbers(estimator, X, self._encoder).values
 
     def transform(self, estimator: Any, X: Any) -> Any:
         """Nothing special."""

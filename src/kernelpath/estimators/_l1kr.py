@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from kernelpath.errors import DataError
 from kernelpath.estimators._base import PathSelector
@@ -19,14 +19,11 @@ from kernelpath.estimators._idle import Idle, refuse_idle
 from kernelpath.estimators._l1kr_outcome import Outcome
 from kernelpath.mkl.weighted_kernels.ard import ARDGaussian, ARDKernel, ARDNormalizedPolynomial
 from kernelpath.path.feature_path import EventTable, FeaturePath
-from kernelpath.tables.arrays import check_numbers
+from kernelpath.tables.reading import read_new
 from kernelpath.tables.standardize import FARTHEST, Columns, check_size
 from kernelpath.tables.table import (
     Table,
-    as_column_table,
-    as_pandas,
     check_finite,
-    is_frame,
     refuse_infinite,
 )
 from kernelpath.tables.targets import as_vector
@@ -146,11 +143,7 @@ class L1KRBase(PathSelector):
         return float((self._target - inside - point.ridge * point.a).mean())
 
     def _new_rows(self, X: Any) -> NDArray[np.float64]:
-        if is_frame(X):
-            validate_data(self, X, skip_check_array=True, reset=False)
-            table = as_column_table(as_pandas(X))
-        else:
-            table = as_column_table(check_numbers(self, X, reset=False))
+        table = read_new(self, X)
         self._check_columns(table)
         # Far away a Gaussian kernel is 0, wherever that is; a polynomial goes on and on.
         farthest = FARTHEST if self.kernel == "gaussian" else np.inf

@@ -121,7 +121,7 @@ def _fit_at(
 def _choice(setup: Setup, study: Study, key: str, rows: NDArray[np.intp]) -> dict[int, TunedChoice]:
     """Predictor and settings from all rows; what is compared is kept as that of a fold."""
     store = setup.store
-    result = store.get(key, study) or FoldResult.empty(study.rows.table.shape[1], len(study.sizes))
+    result = store.get(key, study) or FoldResult.empty(study.rows.shape[1], len(study.sizes))
     single = n_candidates(study) == 1  # nothing to compare, nothing to keep
     tracing = Tracer(store, study, setup.fingerprint)
     try:
@@ -154,7 +154,7 @@ def fit_at(model: PathCV, k: int) -> None:
 def unchanged(setup: Setup) -> Setup:
     """Refuse training rows that were changed since fit: the table is shared, not copied."""
     study = setup.study
-    if fingerprint(study.rows.table.values, study.y) != setup.fingerprint:
+    if fingerprint(study.rows.values, study.y) != setup.fingerprint:
         raise DataError(
             "X or y was changed since fit, so that nothing more can be fitted on it. Fit again, or "
             "ask for other sizes and baselines before changing the table."
@@ -302,8 +302,8 @@ def nested_score(model: PathCV, setup: Setup, store: FoldStore) -> NestedScore:
         share = _counted_from(update, number, n_folds)
         traces, models = dict(store.traces), dict(store.models)
         with passed_on("cross-validation", share):
-            inner.fit(part.X, study.y[train], **params)
-            scores.append(study.score(inner, test, study.rows.take(test).X))
+            inner.fit(part.given, study.y[train], **params)
+            scores.append(study.score(inner, test, study.rows.take(test).given))
         store.traces, store.models = traces, models  # those of the fold are of no more use
         sizes.append(inner.operating_point_.n_features)
         _keep_outcome(store, key, scores[-1], sizes[-1])

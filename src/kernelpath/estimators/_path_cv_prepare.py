@@ -28,10 +28,9 @@ from kernelpath.path.feature_path import FeaturePath
 from kernelpath.predictors.base import LARGE_ROWS, TrainingRows
 from kernelpath.predictors.libsvm import Task
 from kernelpath.predictors.models import check_response
-from kernelpath.tables.arrays import one_column
 from kernelpath.tables.encoding import TableEncoder
-from kernelpath.tables.rows_in import check_training_rows
-from kernelpath.tables.table import Rows, bytes_of, check_finite, unmasked
+from kernelpath.tables.reading import one_column, read_training
+from kernelpath.tables.table import Table, bytes_of, check_finite, unmasked
 from kernelpath.tables.targets import as_vector, check_sample_weight
 from kernelpath.tracers.any_selector import BASELINES, Baseline, check_selector, describe
 from kernelpath.utils.progress import begin
@@ -80,11 +79,12 @@ def prepare(
     setup_checks.resolve_predictors(model.predictor, model.selector)  # refuses what cannot predict
     if y is None:
         raise ValueError("This PathCV estimator requires y to be passed, but the target y is None.")
-    encoder, rows = check_training_rows(model, X)
+    rows = read_training(model, X).within_reach()
+    encoder = TableEncoder.of(rows)
     study, splits, scoring = _make_study(model, selector, rows, y, groups, sample_weight, params)
     rows = study.rows
     baseline_studies(study, model.baselines)  # refuses unknown names before the first trace
-    store, known = open_store(), fingerprint(rows.table.values, study.y)
+    store, known = open_store(), fingerprint(rows.values, study.y)
     tracing = Tracer(store, study, known, report=True)
     part = replace(study.part(np.arange(rows.n_rows), tracing=tracing), task=study.task)
     sizes = setup_checks.resolve_sizes(model.n_features, part.traced.sizes)
@@ -98,7 +98,7 @@ def prepare(
     plan = replace(make_plan(study, splits, 1 + len(baselines)), nested=bool(model.nested))
     meter = WorkMeter(plan.total, model.verbose, callback=begin("cross-validation"))
     meter.say(str(plan))
-    names = rows.table.names
+    names = rows.names
     if names is None and getattr(model, "feature_names_in_", None) is not None:
         names = model.feature_names_in_
     return Setup(
@@ -119,7 +119,7 @@ def prepare(
 def _make_study(
     model: PathCV,
     selector: Any,
-    rows: Rows,
+    rows: Table,
     y: Any,
     groups: Any,
     sample_weight: Any,
@@ -143,9 +143,9 @@ def _make_study(
     scorer, scoring = setup_checks.resolve_scorer(model.scoring, kind)
     check_response(model.predictor, scorer, model.probability, own)
     if own:
-        check_finite(rows.table)
+        check_finite(rows)
     seed = _seed(model.random_state)
-    setup_checks.check_sizes(model.n_features, rows.table.shape[1])
+    setup_checks.check_sizes(model.n_features, rows.shape[1])
     splits = setup_checks.make_splits(cv, y, kind, groups, seed, routed.get("splitter", {}))
     setup_checks.check_measurable(splits, scoring)
     if model.nested:
@@ -166,7 +166,7 @@ def _make_study(
         metadata=routed,
         routed=routing,
         unit=unit_of_scores(y, scorer, own) if kind == "regression" else 0,
-        copies=Copies.of(rows.table.values, y, sample_weight is not None),
+        copies=Copies.of(rows.values, y, sample_weight is not None),
         weigh_scores=not routing and setup_checks.takes_weights(scorer),
     )
     if sample_weight is not None:
@@ -179,8 +179,8 @@ def _make_study(
 
 
 def _rows_that_count(
-    rows: Rows, y: NDArray, groups: Any, sample_weight: NDArray[np.float64], cv: Any
-) -> tuple[Rows, NDArray, Any, NDArray[np.float64], Any]:
+    rows: Table, y: NDArray, groups: Any, sample_weight: NDArray[np.float64], cv: Any
+) -> tuple[Table, NDArray, Any, NDArray[np.float64], Any]:
     """Table, target, groups, weights and folds without the rows of weight 0: they are not there."""
     kept = np.flatnonzero(sample_weight > 0)
     if len(kept) == rows.n_rows:
@@ -272,7 +272,7 @@ def make_plan(study: Study, splits: Sequence[Split], n_paths: int) -> WorkPlan:
     one = 8 * n * n if n <= LARGE_ROWS else 8 * n * 500
     return WorkPlan(
         n_rows=study.rows.n_rows,
-        n_columns=study.rows.table.shape[1],
+        n_columns=study.rows.shape[1],
         n_folds=len(splits),
         n_sizes=len(study.sizes),
         n_traces=n_paths * len(splits) * (1 + (n_inner if tuning else 0)),

@@ -24,7 +24,8 @@ from kernelpath.evaluation.run import collect
 from kernelpath.evaluation.stability import stability_of
 from kernelpath.evaluation.study import unit_of_scores
 from kernelpath.predictors.base import HeldOutRegressor
-from kernelpath.tables.rows_in import check_new_rows
+from kernelpath.tables.reading import read_new, read_new_numbers
+from kernelpath.tables.table import Table
 from kernelpath.tables.targets import as_vector
 from kernelpath.utils.units import in_units
 
@@ -276,19 +277,19 @@ class PathCV(NotebookCard, PlainSelector, BaseEstimator):
         A model at another size is fitted when it is first asked for, on the rows of ``fit``.
         """
         model = self._model(n_features)
-        return model.predict(check_new_rows(self, X, as_given=not is_own(self.predictor)))
+        return model.predict(self._new_rows(X))
 
     @available_if(routing.gives("decision_function"))
     def decision_function(self, X: Any, n_features: int | None = None) -> NDArray:
         """Decision values: positive for the second of two classes, a column per class for more."""
         model = self._model(n_features)
-        return model.decision(check_new_rows(self, X, as_given=not is_own(self.predictor)))
+        return model.decision(self._new_rows(X))
 
     @available_if(routing.gives("predict_proba"))
     def predict_proba(self, X: Any, n_features: int | None = None) -> NDArray:
         """Probability of every class; for the SVMs of this package with ``probability=True``."""
         model = self._model(n_features)
-        return model.proba(check_new_rows(self, X, as_given=not is_own(self.predictor)))
+        return model.proba(self._new_rows(X))
 
     def score(
         self, X: Any, y: ArrayLike, *, n_features: int | None = None, **score_params: Any
@@ -306,6 +307,11 @@ class PathCV(NotebookCard, PlainSelector, BaseEstimator):
         judged = copy(self)
         judged.model_ = self._model(n_features)
         return float(self.scorer_(judged, X, y, **score_params))
+
+    def _new_rows(self, X: Any) -> Table:
+        """New rows; estimators that are not of this package say themselves what they take."""
+        read = read_new_numbers if is_own(self.predictor) else read_new
+        return read(self, X, self._encoder)
 
     def _get_support_mask(self) -> NDArray[np.bool_]:
         check_is_fitted(self, "operating_point_")

@@ -229,7 +229,7 @@ class Tracer:
         self, store: FoldStore, study: Study, fingerprint: str, report: bool = False
     ) -> None:
         self.store, self.study, self.report = store, study, report
-        table = study.rows.table
+        table = study.rows
         names = None if table.names is None else "\n".join(map(str, table.names))
         self._work = work_key(
             "trace", fingerprint, study.selector, study.task, study.sample_weight,
@@ -263,10 +263,10 @@ class Tracer:
             self.store.remove(key)
 
     def _forms(self, header: dict[str, Any], label: str) -> Forms:
-        return Forms(dict(TRACE_FORMS), {"columns": self.study.rows.table.shape[1]})
+        return Forms(dict(TRACE_FORMS), {"columns": self.study.rows.shape[1]})
 
     def _build(self, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> ChoicesBySize:
-        traced = traced_from(arrays, self.study.selector, self.study.rows.table.shape[1])
+        traced = traced_from(arrays, self.study.selector, self.study.rows.shape[1])
         if self.report:
             say_again(header["warned"])
         return traced
@@ -277,7 +277,7 @@ class Tracer:
 
 def fold_forms(study: Study, header: dict[str, Any], label: str) -> Forms:
     """What the arrays of a fold of the study must be."""
-    n_sizes, n_columns = len(study.sizes), study.rows.table.shape[1]
+    n_sizes, n_columns = len(study.sizes), study.rows.shape[1]
     inner = ("inner folds", "tuning sizes", "candidates")
     forms = {
         "scores": Form(REAL, ("sizes",), nan=True),
@@ -315,7 +315,7 @@ def to_state(result: FoldResult) -> tuple[dict[str, Any], dict[str, np.ndarray]]
 
 def from_state(study: Study, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> FoldResult:
     """Build the result again; a ValueError if it cannot be one of this study."""
-    if header["n_columns"] != study.rows.table.shape[1]:
+    if header["n_columns"] != study.rows.shape[1]:
         raise ValueError("the fold is of another table")
     indptr, scores, chosen = arrays["indptr"], arrays["scores"], header["chosen"]
     names = {"", ConstantModel.name, *(predictor.name for predictor in study.predictors)}

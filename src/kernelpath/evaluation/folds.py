@@ -17,7 +17,7 @@ from kernelpath.evaluation.tuning import InnerScores, Step, TunedChoice, tune
 from kernelpath.path.points import Supports
 from kernelpath.predictors.base import TrainingRows
 from kernelpath.predictors.models import constant_model
-from kernelpath.tables.table import Rows
+from kernelpath.tables.table import Table
 from kernelpath.tracers.any_selector import ChoicesBySize
 
 
@@ -97,7 +97,7 @@ def evaluate_fold(
         Remembers the paths of this fold and of its inner folds until they are finished.
     """
     if result is None:
-        result = FoldResult.empty(study.rows.table.shape[1], len(study.sizes))
+        result = FoldResult.empty(study.rows.shape[1], len(study.sizes))
     if result.complete:
         return result
     part = study.part(train, tracing=tracing)
@@ -108,7 +108,7 @@ def evaluate_fold(
     todo = [int(k) for k, score in zip(study.sizes, result.scores) if np.isnan(score)]
     for k in [k for k in todo if part.traced.nearest(k) == 0]:  # nothing to choose: constant
         bound, model = constant_model(part, held_out)
-        score = _checked(study.score(bound, test, held_out.X), number, k)
+        score = _checked(study.score(bound, test, held_out.given), number, k)
         _record(result, positions[k], part, k, model.name, score)
         todo.remove(k)
     live = [int(k) for k in study.sizes if part.traced.nearest(k) > 0]
@@ -119,7 +119,7 @@ def evaluate_fold(
         if not any(settings for _, settings in requests):
             continue
         for k, _, bound, _ in predictor.models(part, requests, held_out):
-            score = _checked(study.score(bound, test, held_out.X), number, k)
+            score = _checked(study.score(bound, test, held_out.given), number, k)
             _record(result, positions[k], part, k, predictor.name, score)
             if step is not None:
                 step(1)
@@ -162,7 +162,7 @@ def _record(
     result.scores[place] = score
 
 
-def _chance(study: Study, part: TrainingRows, test: NDArray[np.intp], rows: Rows) -> float:
+def _chance(study: Study, part: TrainingRows, test: NDArray[np.intp], rows: Table) -> float:
     """Score without any feature; NaN where the measure does not allow a constant."""
     try:
         return _constant_score(study, part, test, rows)
@@ -170,10 +170,10 @@ def _chance(study: Study, part: TrainingRows, test: NDArray[np.intp], rows: Rows
         return float("nan")
 
 
-def _constant_score(study: Study, part: TrainingRows, test: NDArray[np.intp], rows: Rows) -> float:
+def _constant_score(study: Study, part: TrainingRows, test: NDArray[np.intp], rows: Table) -> float:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a correlation with a constant, and the like
-        return study.score(constant_model(part, rows)[0], test, rows.X)
+        return study.score(constant_model(part, rows)[0], test, rows.given)
 
 
 def check_scoring_works(study: Study, splits: Sequence[Split]) -> None:
@@ -208,7 +208,7 @@ def _defined(study: Study, split: Split) -> bool:
 
 def _blind_score(study: Study, split: Split) -> float:
     train, test = split
-    nothing = ChoicesBySize(study.rows.table.shape[1], order=np.zeros(0, np.intp))
+    nothing = ChoicesBySize(study.rows.shape[1], order=np.zeros(0, np.intp))
     part = TrainingRows(study.rows.take(train), study.y[train], study.task, nothing)
     return _constant_score(study, part, test, study.rows.take(test))
 

@@ -69,7 +69,7 @@ def _in_turn(
     where: str,
 ) -> None:
     """One fold; whatever ends it, what was found out is kept."""
-    result = store.results.get(key) or FoldResult.empty(study.rows.table.shape[1], len(study.sizes))
+    result = store.results.get(key) or FoldResult.empty(study.rows.shape[1], len(study.sizes))
     if result.complete:
         return
     try:
@@ -125,7 +125,7 @@ def _worker(
     """One fold in a process of its own; it writes what it has done by itself."""
     store = FoldStore(folder)
     if result is None:
-        result = FoldResult.empty(study.rows.table.shape[1], len(study.sizes))
+        result = FoldResult.empty(study.rows.shape[1], len(study.sizes))
     try:
         evaluate_fold(
             study, number, *split, result,

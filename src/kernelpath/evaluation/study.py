@@ -24,7 +24,7 @@ from kernelpath.errors import DataError
 from kernelpath.predictors.base import MEMORY_LIMIT, HeldOutOutputs, Predictor, TrainingRows
 from kernelpath.predictors.libsvm import Task
 from kernelpath.tables.rows import DistinctRows, distinct, one_by_group, told_apart
-from kernelpath.tables.table import Rows
+from kernelpath.tables.table import Table
 from kernelpath.tracers.any_selector import ChoicesBySize, trace
 from kernelpath.utils.units import in_units, size_exponent
 
@@ -79,7 +79,7 @@ class Study:
         Whether held-out rows count in scores by their weight.
     """
 
-    rows: Rows
+    rows: Table
     y: NDArray
     task: Task
     selector: Any
@@ -102,10 +102,10 @@ class Study:
         """Trace the path from some rows, and only from those."""
         taken = self.rows.take(rows)
         weight = None if self.sample_weight is None else self.sample_weight[rows]
-        X = taken.table.values if self.numbers_only else taken.X
+        X = taken.values if self.numbers_only else taken.given
         offered = None if self.routed else weight
         params = self._metadata("selector", rows)
-        names = taken.table.names
+        names = taken.names
         return trace(self.selector, X, self.y[rows], offered, params, report=report, names=names)
 
     def part(

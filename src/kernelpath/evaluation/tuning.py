@@ -214,7 +214,7 @@ def _score_inner(
             continue
         for k, setting, bound, _ in predictor.models(part, requests, held_out):
             place = fold.sizes.index(k), fold.candidates.index((i, setting))
-            fold.scores[place] = _score_or_nan(study, bound, test, held_out.X)
+            fold.scores[place] = _score_or_nan(study, bound, test, held_out.given)
             fold.known[place] = True
             if step is not None:
                 step(1)

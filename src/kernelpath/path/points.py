@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 EXTENSIONS: dict[str, Any] = {}
 
 
+ON_PATH, BEYOND = "path", "beyond"  # where a point lies
+
+
 def register_extension(cls: Any) -> Any:
     """Class decorator: make the extension ``cls.kind`` known to :func:`load_path`."""
     EXTENSIONS[cls.kind] = cls
@@ -196,6 +199,8 @@ class PathPoint(Frozen):
         A plain sentence when the point is not an ordinary one.
     feature_names : array of str or None
         Names of all columns; None means "x0", "x1", ...
+    origin : {"path", "beyond"}
+        Whether the point lies on the path, or beyond its ends by another setting.
 
     Examples
     --------
@@ -213,6 +218,7 @@ class PathPoint(Frozen):
     gap: float | None
     note: str = ""
     feature_names: Any = None
+    origin: str = ON_PATH
 
     def __post_init__(self) -> None:
         weights = frozen_vector(self.weights, float, "weights")

@@ -110,7 +110,7 @@ def combined_kernels(
         used = np.zeros(1, dtype=np.intp)
     if "gamma" in options and np.ndim(options["gamma"]) == 1:
         options["gamma"] = np.asarray(options["gamma"])[used]
-    part = table.take(used, take_columns(table.values, used))
+    part = table.of_columns(used, take_columns(table.values, used))
     bank = KernelBank.fit(part, y, **options, sample_weight=sample_weight)
     if new is not None:
         new = take_columns(new, used)

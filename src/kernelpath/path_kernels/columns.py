@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from kernelpath.errors import DataError
 from kernelpath.kernels import FeatureKernel, codes, distance_block, formula_code
 from kernelpath.path_kernels import _dense_loops as _distance_loops
-from kernelpath.tables.table import canonical
+from kernelpath.tables.table import canonical, column_list, columns_not_finite
 
 SPARSE_DENSITY = 0.2
 """Columns of a sparse table with a larger share of non-zeros are treated as dense ones."""
@@ -256,20 +256,7 @@ def check_new(
     data = part.data if sp.issparse(part) else part
     if data.dtype.kind not in "fiub":
         part = part.astype(np.float64)
-        data = part.data if sp.issparse(part) else part
-    if data.dtype.kind == "f" and not np.isfinite(data.sum()) and not np.isfinite(data).all():
-        finite = np.isfinite(data)
-        if sp.issparse(part):
-            part = part.tocsc()
-            finite = np.isfinite(part.data)
-            bad = np.unique(np.repeat(np.arange(part.shape[1]), np.diff(part.indptr))[~finite])
-        else:
-            bad = np.flatnonzero(~finite.all(axis=0))
-        raise DataError(f"The new rows contain NaN or inf in {_label(used[bad], names)}.")
+    bad = columns_not_finite(part)
+    if len(bad):
+        raise DataError(f"The new rows contain NaN or inf in {column_list(used[bad], names)}.")
     return part
-
-
-def _label(columns: NDArray[np.intp], names: NDArray | None, limit: int = 5) -> str:
-    shown = [str(c) if names is None else str(names[c]) for c in columns[:limit].tolist()]
-    more = f" and {len(columns) - limit} more" if len(columns) > limit else ""
-    return ("column " if len(columns) == 1 else "columns ") + ", ".join(shown) + more

@@ -15,7 +15,7 @@ from sklearn.utils.metaestimators import available_if
 from kernelpath.errors import DataError
 from kernelpath.predictors.libsvm import Task
 from kernelpath.tables.rows import DistinctRows
-from kernelpath.tables.table import Rows
+from kernelpath.tables.table import Table
 from kernelpath.tracers.any_selector import ChoicesBySize, SizedPoint
 from kernelpath.utils.units import in_units
 
@@ -29,7 +29,7 @@ ITERATIONS_PER_ROW = 30  # of the SVM while settings are compared; most need 1 t
 class TrainingRows:
     """Rows to learn from, and what the selector chose from them at every size."""
 
-    rows: Rows
+    rows: Table
     y: NDArray
     task: Task
     traced: ChoicesBySize
@@ -60,13 +60,13 @@ class TrainingRows:
 class Machine(Protocol):
     """A fitted model at one size: it reads all columns and uses its own."""
 
-    def predict(self, rows: Rows) -> NDArray:
+    def predict(self, rows: Table) -> NDArray:
         """Labels or values."""
 
-    def decision(self, rows: Rows) -> NDArray:
+    def decision(self, rows: Table) -> NDArray:
         """Decision values."""
 
-    def proba(self, rows: Rows) -> NDArray:
+    def proba(self, rows: Table) -> NDArray:
         """Probabilities."""
 
 
@@ -83,7 +83,7 @@ class Predictor(Protocol):
         """Settings to choose from, the preferred one first where scores are equal."""
 
     def models(
-        self, part: TrainingRows, requests: Sequence[Request], new: Rows | None
+        self, part: TrainingRows, requests: Sequence[Request], new: Table | None
     ) -> Iterator[Fitted]:
         """Fit at every requested size and setting; with ``new`` rows, bound to those.
 

@@ -21,7 +21,7 @@ from kernelpath.predictors.base import (
 )
 from kernelpath.predictors.libsvm import SVMHead, fit_svms
 from kernelpath.predictors.nystrom import LandmarkMap, landmarks, mapped_models
-from kernelpath.tables.table import Rows, take_columns
+from kernelpath.tables.table import Table, take_columns
 from kernelpath.tracers.any_selector import SizedPoint
 
 BLOCK_COLUMNS = 4096  # columns of a sparse or dense block at a time
@@ -64,7 +64,7 @@ class JointRBFSVM:
         return [{"gamma": gamma, "C": C} for gamma in gammas for C in values_of_C]
 
     def models(
-        self, part: TrainingRows, requests: Sequence[Request], new: Rows | None
+        self, part: TrainingRows, requests: Sequence[Request], new: Table | None
     ) -> Iterator[Fitted]:
         """Fit at every size; distances grow by the columns that are new at a size."""
         if not requests:
@@ -75,8 +75,8 @@ class JointRBFSVM:
         if part.large:
             yield from self._large_models(part, requests, points, columns, scaling, new)
             return
-        train = scaling.apply(take_columns(part.rows.table.values, columns))
-        other = None if new is None else scaling.apply(take_columns(new.table.values, columns))
+        train = scaling.apply(take_columns(part.rows.values, columns))
+        other = None if new is None else scaling.apply(take_columns(new.values, columns))
         distances = _Distances(train, other, _unit(scaling))
         for (k, settings), point in sorted(zip(requests, points), key=lambda item: item[0][0]):
             where = np.searchsorted(columns, point.columns)
@@ -105,7 +105,7 @@ class JointRBFSVM:
         points: Sequence[SizedPoint],
         columns: NDArray[np.intp],
         scaling: Scaling,
-        new: Rows | None,
+        new: Table | None,
     ) -> Iterator[Fitted]:
         """Linear SVMs behind a map with landmark rows, for tables with many rows."""
         rows = landmarks(part)
@@ -113,7 +113,7 @@ class JointRBFSVM:
         for (k, settings), point in zip(requests, points):
             where = np.searchsorted(columns, point.columns)
             where = where[scaling.scale[where] > 0]
-            values = take_columns(near.table.values, columns[where])
+            values = take_columns(near.values, columns[where])
             for gamma, of_gamma in _by_gamma(settings):
                 rate = gamma / max(len(where), 1)
                 machine = JointRBFModel(columns[where], values, scaling.take(where), rate, None)
@@ -142,10 +142,10 @@ class Scaling:
 
     @classmethod
     def fit(
-        cls, rows: Rows, columns: NDArray[np.intp], weight: NDArray[np.float64] | None
+        cls, rows: Table, columns: NDArray[np.intp], weight: NDArray[np.float64] | None
     ) -> Scaling:
         """Learn the factors of some columns; 0 for a constant one."""
-        values = take_columns(rows.table.values, columns)
+        values = take_columns(rows.values, columns)
         share = np.full(rows.n_rows, 1.0 / rows.n_rows) if weight is None else weight / weight.sum()
         if sparse.issparse(values):
             values = values.astype(np.float64)  # squares of small integers overflow
@@ -163,7 +163,7 @@ class Scaling:
         scale = np.zeros(len(columns))
         live = (high > low) & (variance > 0)
         scale[live] = 1.0 / np.sqrt(variance[live])
-        categorical = rows.table.categorical[columns]
+        categorical = rows.categorical[columns]
         for j in np.flatnonzero(categorical & live):
             codes = values[:, j].astype(np.intp)
             shares = np.bincount(codes, weights=share)
@@ -239,7 +239,7 @@ class _Distances:
 
 @dataclass(frozen=True)
 class _Maker:
-    rows: Rows
+    rows: Table
     columns: NDArray[np.intp]
     scaling: Scaling
     rate: float
@@ -248,7 +248,7 @@ class _Maker:
     def machine(self) -> JointRBFModel:
         """Model that reads new rows, with support rows and used columns only."""
         support = self.head.support
-        values = take_columns(self.rows.table.values, self.columns)
+        values = take_columns(self.rows.values, self.columns)
         rows = values.tocsr()[support] if sparse.issparse(values) else values[support]
         head = replace(self.head, support=np.arange(len(support)))
         return JointRBFModel(self.columns, rows, self.scaling, self.rate, head)
@@ -265,9 +265,9 @@ class JointRBFModel:
     head: SVMHead | None
     name = "joint_rbf"
 
-    def kernel(self, rows: Rows) -> NDArray[np.float64]:
+    def kernel(self, rows: Table) -> NDArray[np.float64]:
         """Kernel of new rows with the support rows."""
-        values = take_columns(rows.table.values, self.columns)
+        values = take_columns(rows.values, self.columns)
         train = self.support_values
         if sparse.issparse(values) != sparse.issparse(train):
             values = sparse.csc_array(values) if sparse.issparse(train) else values.toarray()

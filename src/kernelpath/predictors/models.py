@@ -21,7 +21,7 @@ from kernelpath.predictors.base import (
     TrainingRows,
 )
 from kernelpath.predictors.libsvm import Task
-from kernelpath.tables.table import Rows, is_frame, refuse_infinite
+from kernelpath.tables.table import Table, is_frame, refuse_infinite
 from kernelpath.utils.progress import begin, progress_bar, working
 from kernelpath.utils.sample_weights import weight_argument
 
@@ -40,7 +40,7 @@ class KernelModel:
         n_rows = self.machine.head.dual_coef.shape[1]
         return f"KernelModel({self.name!r}, {n_rows} coefficients)"
 
-    def _over_blocks(self, rows: Rows, output: str) -> NDArray:
+    def _over_blocks(self, rows: Table, output: str) -> NDArray:
         """Apply the head in blocks of rows, so that memory does not grow with them."""
         head = self.machine.head
         step = max(1, BLOCK_CELLS // max(1, head.dual_coef.shape[1]))
@@ -56,16 +56,16 @@ class KernelModel:
                 update(min(start + step, rows.n_rows), rows.n_rows)
         return np.concatenate(parts)
 
-    def predict(self, rows: Rows) -> NDArray:
+    def predict(self, rows: Table) -> NDArray:
         """Labels or values."""
         outcome = self._over_blocks(rows, "predict")
         return outcome if self.task.classes is None else self.task.classes[outcome]
 
-    def decision(self, rows: Rows) -> NDArray:
+    def decision(self, rows: Table) -> NDArray:
         """Decision values."""
         return self._over_blocks(rows, "decision")
 
-    def proba(self, rows: Rows) -> NDArray:
+    def proba(self, rows: Table) -> NDArray:
         """Calibrated probabilities."""
         return self._over_blocks(rows, "proba")
 
@@ -102,7 +102,7 @@ class EstimatorPredictor:
         return [{}]
 
     def models(
-        self, part: TrainingRows, requests: Sequence[Request], new: Rows | None
+        self, part: TrainingRows, requests: Sequence[Request], new: Table | None
     ) -> Iterator[Fitted]:
         """Fit a clone at every size."""
         for k, settings in requests:
@@ -115,7 +115,7 @@ class EstimatorPredictor:
             argument = weight_argument(fitted)
             if offered and argument is not None:
                 params.setdefault(argument, part.sample_weight)
-            fitted.fit(columns_of(part.rows.X, columns), part.y, **params)
+            fitted.fit(columns_of(part.rows.given, columns), part.y, **params)
             model = EstimatorModel(fitted, columns, self.name)
             bound = None if new is None else model.bound(new)
             for setting in settings:
@@ -134,24 +134,24 @@ class EstimatorModel:
         """Itself: nothing is left to make."""
         return self
 
-    def bound(self, rows: Rows) -> Any:
+    def bound(self, rows: Table) -> Any:
         """The estimator, for scorers that pass all columns."""
         return _OnColumns(self.estimator, self.columns)
 
     @working("predictions")
-    def predict(self, rows: Rows) -> NDArray:
+    def predict(self, rows: Table) -> NDArray:
         """Labels or values."""
-        return self.estimator.predict(columns_of(rows.X, self.columns))
+        return self.estimator.predict(columns_of(rows.given, self.columns))
 
     @working("predictions")
-    def decision(self, rows: Rows) -> NDArray:
+    def decision(self, rows: Table) -> NDArray:
         """Decision values."""
-        return self.estimator.decision_function(columns_of(rows.X, self.columns))
+        return self.estimator.decision_function(columns_of(rows.given, self.columns))
 
     @working("predictions")
-    def proba(self, rows: Rows) -> NDArray:
+    def proba(self, rows: Table) -> NDArray:
         """Probabilities."""
-        return self.estimator.predict_proba(columns_of(rows.X, self.columns))
+        return self.estimator.predict_proba(columns_of(rows.given, self.columns))
 
     @property
     def has_proba(self) -> bool:
@@ -203,7 +203,7 @@ def columns_of(X: Any, columns: NDArray[np.intp]) -> Any:
 # -- no features -----------------------------------------------------------------------------------
 
 
-def constant_model(part: TrainingRows, new: Rows | None) -> tuple[Any, ConstantModel]:
+def constant_model(part: TrainingRows, new: Table | None) -> tuple[Any, ConstantModel]:
     """The best prediction without any feature: the shares of the classes, or the mean."""
     classes = None
     if part.task.classes is None:
@@ -238,17 +238,17 @@ class ConstantModel:
         """Itself: nothing is left to make."""
         return self
 
-    def predict(self, rows: Rows) -> NDArray:
+    def predict(self, rows: Table) -> NDArray:
         """The most frequent class, or the mean."""
         if self.classes is None:
             return np.full(rows.n_rows, self.value[0])
         return np.repeat(self.classes[[self.value.argmax()]], rows.n_rows)
 
-    def proba(self, rows: Rows) -> NDArray:
+    def proba(self, rows: Table) -> NDArray:
         """Shares of the classes in training."""
         return np.tile(self.value, (rows.n_rows, 1))
 
-    def decision(self, rows: Rows) -> NDArray:
+    def decision(self, rows: Table) -> NDArray:
         """The same value for every row: log odds for two classes, log shares for more."""
         logs = np.log(np.maximum(self.proba(rows), 1e-300))
         return logs[:, 1] - logs[:, 0] if logs.shape[1] == 2 else logs

@@ -22,7 +22,7 @@ from sklearn.svm import LinearSVC, LinearSVR
 
 from kernelpath.predictors.base import Fitted, Request, TrainingRows, outputs_for
 from kernelpath.predictors.libsvm import EPSILON, SVMHead, calibrate, standardised
-from kernelpath.tables.table import Rows, take_columns
+from kernelpath.tables.table import Table, take_columns
 
 N_LANDMARKS = 500
 MOST_COMPONENTS = 1000  # of the maps feature by feature; beyond, landmarks are cheaper
@@ -49,7 +49,7 @@ class LandmarkMap:
     means: NDArray[np.float64]  # of the columns of k(Z, Z), less their own mean
 
     @classmethod
-    def fit(cls, machine: Any, rows: Rows) -> LandmarkMap:
+    def fit(cls, machine: Any, rows: Table) -> LandmarkMap:
         """Map with the support rows of the machine as landmarks, which ``rows`` are too.
 
         The kernel is centred first: a weighted sum of kernels comes without terms of x or z
@@ -62,7 +62,7 @@ class LandmarkMap:
         kept = values > SMALLEST_EIGENVALUE * values[-1]
         return cls(machine, vectors[:, kept] / np.sqrt(values[kept]), means)
 
-    def transform(self, rows: Rows) -> NDArray[np.float64]:
+    def transform(self, rows: Table) -> NDArray[np.float64]:
         """Mapped rows, in blocks."""
         out = np.empty((rows.n_rows, self.root.shape[1]))
         for start in range(0, rows.n_rows, BLOCK_ROWS):
@@ -80,7 +80,7 @@ class MappedModel:
     feature_map: Any
     head: LinearHead
 
-    def kernel(self, rows: Rows) -> NDArray[np.float64]:
+    def kernel(self, rows: Table) -> NDArray[np.float64]:
         """Mapped rows, which the head multiplies with its coefficients."""
         return self.feature_map.transform(rows)
 
@@ -92,9 +92,9 @@ class ColumnMap:
     columns: NDArray[np.intp]
     explicit: Any
 
-    def transform(self, rows: Rows) -> Any:
+    def transform(self, rows: Table) -> Any:
         """Mapped rows."""
-        return self.explicit.transform(take_columns(rows.table.values, self.columns))
+        return self.explicit.transform(take_columns(rows.values, self.columns))
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ def mapped_models(
     feature_map: Any,
     part: TrainingRows,
     request: Request,
-    new: Rows | None,
+    new: Table | None,
 ) -> Iterator[Fitted]:
     """Fit linear SVMs behind one feature map, for every value of ``C``."""
     k, settings = request

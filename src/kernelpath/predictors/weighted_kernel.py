@@ -29,7 +29,7 @@ from kernelpath.predictors.nystrom import (
     landmarks,
     mapped_models,
 )
-from kernelpath.tables.table import Rows, take_columns
+from kernelpath.tables.table import Table, take_columns
 from kernelpath.tracers.any_selector import SizedPoint
 
 N_COMPONENTS = 10  # of the map of one feature
@@ -66,7 +66,7 @@ class WeightedKernelSVM:
         return [{"C": C} for C in checked_grid("C", self.C)]
 
     def models(
-        self, part: TrainingRows, requests: Sequence[Request], new: Rows | None
+        self, part: TrainingRows, requests: Sequence[Request], new: Table | None
     ) -> Iterator[Fitted]:
         """Fit at every size; the base kernels are computed once for all of them."""
         if not requests:
@@ -83,7 +83,7 @@ class WeightedKernelSVM:
                 feature_map = _feature_map(part, bank, columns, row)
                 yield from mapped_models(self.name, feature_map, part, request, new)
             return
-        new_values = None if new is None else take_columns(new.table.values, columns)
+        new_values = None if new is None else take_columns(new.values, columns)
         # A search over many points is limited by the kernels; the errors of single precision are
         # far below the tolerance of the solver.  One model, such as the refitted one, is cheap.
         precision = "single" if len(requests) > 1 else "double"
@@ -124,13 +124,13 @@ def _feature_map(
 
 
 def _bank(part: TrainingRows, columns: NDArray[np.intp]) -> KernelBank:
-    table = part.rows.table
+    table = part.rows
     options = dict(part.traced.kernel or {"kernel": "auto"})
     gamma = options.get("gamma")
     if gamma is not None and np.ndim(gamma) == 1:
         options["gamma"] = np.asarray(gamma)[columns]
     return KernelBank.fit(
-        table.take(columns, take_columns(table.values, columns)),
+        table.of_columns(columns, take_columns(table.values, columns)),
         part.y,
         sample_weight=part.sample_weight,
         task=part.task.kind,
@@ -212,9 +212,9 @@ class WeightedKernelModel:
     head: SVMHead | None
     name = "weighted_kernel"
 
-    def kernel(self, rows: Rows) -> NDArray[np.float64]:
+    def kernel(self, rows: Table) -> NDArray[np.float64]:
         """Kernel of new rows with the support rows."""
-        values = take_columns(rows.table.values, self.columns)
+        values = take_columns(rows.values, self.columns)
         return cross_kernel(
             self.support_values, values, self.kernels, self.which, self.gamma, self.center,
             self.weights,

@@ -99,7 +99,7 @@ def summarize_cv(model: PathCV) -> dict[str, Any]:
     if setup is not None:
         study = setup.study
         kernel = _kernel_object(study.selector)
-        maker.add_data(study.rows.table, study.y, model.task_, setup.encoder.categories, kernel)
+        maker.add_data(study.rows, study.y, model.task_, setup.encoder.categories, kernel)
     return maker.finish(model)
 
 

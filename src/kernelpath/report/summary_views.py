@@ -234,7 +234,7 @@ def redundancy(
     some = np.asarray(columns[:MOST_COMPARED], dtype=np.intp)
     rows = _sample(table.shape[0], REDUNDANCY_ROWS, seed)
     values = table.values.tocsr()[rows] if sp.issparse(table.values) else table.values[rows]
-    part = table.take(some, take_columns(values, some))
+    part = table.of_columns(some, take_columns(values, some))
     options = {name: value for name, value in dict(kernel or {}).items() if name != "gamma"}
     bank = KernelBank.fit(part, **(options or {"kernel": "auto"}))
     flat = np.stack([c.train.ravel() for c in bank.combine(np.eye(len(some)), precision="single")])

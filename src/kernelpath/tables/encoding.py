@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -44,13 +44,16 @@ class TableEncoder:
     @classmethod
     def fit(cls, X: Any) -> tuple[TableEncoder, Table]:
         """Learn categories, and return the columns as numbers."""
-        table = as_column_table(X)
-        categories = {}
-        if table.categorical.any():
-            frame = as_pandas(X)
-            for column in np.flatnonzero(table.categorical).tolist():
-                categories[column] = frame.iloc[:, column].dropna().unique().tolist()
-        return cls(table.shape[1], table.names, categories), table
+        frame = as_pandas(X) if is_frame(X) else None
+        table = as_column_table(X if frame is None else frame)
+        return cls.of(replace(table, given=frame)), table
+
+    @classmethod
+    def of(cls, table: Table) -> TableEncoder:
+        """Learn the categories of a table from its rows as they were given."""
+        columns = np.flatnonzero(table.categorical).tolist()
+        categories = {j: table.given.iloc[:, j].dropna().unique().tolist() for j in columns}
+        return cls(table.shape[1], table.names, categories, table.exponents)
 
     @property
     def categorical(self) -> NDArray[np.bool_]:

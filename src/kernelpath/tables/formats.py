@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from kernelpath.errors import DataError
+from kernelpath.tables.table import quoted_name
 
 _TEXT, _SVM = (".csv", ".tsv", ".txt"), (".svm", ".libsvm", ".svmlight")
 _TEXT_CODECS, _SVM_CODECS = (".gz", ".bz2", ".xz", ".zst"), (".gz", ".bz2")
@@ -88,7 +89,7 @@ def read_file(file: str | os.PathLike[str], max_columns: int | None = None) -> A
 
 def quote(*names: str, limit: int = 5) -> str:
     """Names in quotes, the first few of them."""
-    texts = [repr(name if len(name) < 60 else name[:56] + "...") for name in names[:limit]]
+    texts = [quoted_name(name) for name in names[:limit]]
     return ", ".join(texts + ["..."] * (len(names) > limit))
 
 

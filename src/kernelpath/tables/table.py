@@ -11,7 +11,7 @@ from __future__ import annotations
 import datetime
 import numbers
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -34,7 +34,7 @@ UNITS = {"kb": 2**10, "mb": 2**20, "gb": 2**30, "tb": 2**40}
 
 @dataclass(frozen=True)
 class Table:
-    """Numeric columns, their names if they have any, and which ones are categories.
+    """Columns of numbers, their names if they have any, and which ones are categories.
 
     Attributes
     ----------
@@ -43,17 +43,36 @@ class Table:
     categorical : ndarray of bool
     exponents : ndarray of int or None
         The values are in units of ``2**exponents``; None for those of the user.
+    given : dataframe, ndarray, sparse matrix or None
+        The same rows as the user gave them, for estimators that are not of this package.
     """
 
     values: Any
     names: NDArray | None
     categorical: NDArray[np.bool_]
     exponents: NDArray[np.int64] | None = None
+    given: Any = None
 
     @property
     def shape(self) -> tuple[int, int]:
         """Rows and columns."""
         return self.values.shape
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return self.values.shape[0]
+
+    def take(self, which: NDArray[np.intp]) -> Table:
+        """The table of some rows."""
+        from sklearn.utils import _safe_indexing
+
+        values = self.values
+        part = values.tocsr()[which] if sp.issparse(values) else values[which]
+        given = part
+        if self.given is not values:  # else both go on sharing their memory
+            given = None if self.given is None else _safe_indexing(self.given, which)
+        return replace(self, values=part, given=given)
 
     def within_reach(self) -> Table:
         """The same table with huge and tiny columns in other units; mostly itself.
@@ -77,7 +96,7 @@ class Table:
             return self
         return replace(self, values=in_units(self.values, -self.exponents), exponents=None)
 
-    def take(self, columns: NDArray[np.intp], values: Any) -> Table:
+    def of_columns(self, columns: NDArray[np.intp], values: Any) -> Table:
         """The table of some columns, whose values are at hand."""
         return Table(
             values,
@@ -103,41 +122,12 @@ class Table:
 
     def label(self, columns: NDArray[np.intp], limit: int = 5) -> str:
         """Name some columns in a message."""
-        if self.names is None:
-            shown = [str(int(c)) for c in columns[:limit]]
-        else:
-            shown = [repr(str(self.names[c])) for c in columns[:limit]]
-        more = f" and {len(columns) - limit} more" if len(columns) > limit else ""
-        return ("column " if len(columns) == 1 else "columns ") + ", ".join(shown) + more
+        return column_list(columns, self.names, limit)
 
     def sentence(self, columns: NDArray[np.intp], one: str, many: str) -> str:
         """Begin a sentence about some columns with the right form of its verb."""
         label = self.label(columns)
         return f"C{label[1:]} {one if len(columns) == 1 else many}"
-
-
-@dataclass(frozen=True)
-class Rows:
-    """Rows of the table: as the user gave them, and as numbers."""
-
-    X: Any
-    table: Table
-
-    def take(self, rows: NDArray[np.intp]) -> Rows:
-        """Return some of the rows."""
-        from sklearn.utils import _safe_indexing
-
-        values = self.table.values
-        part = values.tocsr()[rows] if sp.issparse(values) else values[rows]
-        table = replace(self.table, values=part)
-        # Own tables share the memory of their numbers with X where both are the same array.
-        X = part if self.X is values else _safe_indexing(self.X, rows)
-        return Rows(X, table)
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        return self.table.shape[0]
 
 
 def take_columns(values: Any, columns: NDArray[np.intp]) -> Any:
@@ -147,27 +137,63 @@ def take_columns(values: Any, columns: NDArray[np.intp]) -> Any:
     return values if len(columns) == values.shape[1] else values[:, columns]
 
 
-def check_finite(table: Table) -> None:
-    """Refuse NaN and infinity, with the names of the columns."""
-    values = table.values
+def quoted_name(name: Any) -> str:
+    """A name in quotes, cut where it is long; a number as it is.
+
+    Examples
+    --------
+    >>> quoted_name("age"), len(quoted_name("a" * 1000))
+    ("'age'", 61)
+    """
+    if isinstance(name, numbers.Integral):
+        return str(name)
+    text = str(name)
+    return repr(text if len(text) < 60 else text[:56] + "...")
+
+
+def column_list(columns: NDArray[np.intp], names: Any = None, limit: int = 5) -> str:
+    """Name some columns in a message: by name, or by number where there are no names.
+
+    Examples
+    --------
+    >>> column_list(np.array([0, 2]), ["age", "town", "income"]), column_list(np.arange(7), limit=2)
+    ("columns 'age', 'income'", 'columns 0, 1 and 5 more')
+    """
+    first = columns[:limit].tolist()
+    shown = [str(c) if names is None else quoted_name(names[c]) for c in first]
+    more = f" and {len(columns) - limit:,} more" if len(columns) > limit else ""
+    return ("column " if len(columns) == 1 else "columns ") + ", ".join(shown) + more
+
+
+def columns_not_finite(values: Any) -> NDArray[np.intp]:
+    """Columns of an array or sparse matrix that hold NaN or infinity.
+
+    Examples
+    --------
+    >>> columns_not_finite(np.array([[1.0, np.nan], [2.0, 3.0]]))
+    array([1])
+    """
+    data = values.data if sp.issparse(values) else values
+    with np.errstate(over="ignore", invalid="ignore"):
+        if data.dtype.kind not in "fc" or np.isfinite(data.sum()):  # mostly: one pass, no copy
+            return np.zeros(0, dtype=np.intp)
     if sp.issparse(values):
-        if np.isfinite(values.data).all():
-            return
-        bad = np.unique(_sparse_columns(values))
+        entries = values.tocoo()
+        return np.unique(np.asarray(entries.col)[~np.isfinite(entries.data)]).astype(np.intp)
+    return np.flatnonzero(~np.isfinite(values).all(axis=0))
+
+
+def check_finite(table: Table, columns: NDArray[np.intp] | None = None) -> None:
+    """Refuse NaN and infinity, with the names of the columns; or look at some columns only."""
+    if columns is None:
+        bad = columns_not_finite(table.values)
     else:
-        if values.dtype.kind not in "fc" or np.isfinite(values.sum()):
-            return
-        bad = np.flatnonzero(~np.isfinite(values).all(axis=0))
+        bad = columns[columns_not_finite(table.values[:, columns])]
     if len(bad):
         raise DataError(
             f"Input X contains NaN or inf in {table.label(bad)}. Fill or drop them, "
             "for example with sklearn.impute.SimpleImputer."
         )
-
-
-def _sparse_columns(values: Any) -> NDArray[np.intp]:
-    entries = values.tocoo()
-    return np.asarray(entries.col)[~np.isfinite(entries.data)]
 
 
 def report_constant(table: Table, constant: NDArray[np.bool_], what: str = "column") -> None:
@@ -181,6 +207,11 @@ def report_constant(table: Table, constant: NDArray[np.bool_], what: str = "colu
     warn(
         f"{words} constant and will never be selected.",
     )
+
+
+def named_columns(values: Any, names: Sequence[str]) -> Table:
+    """Numbers of an array or sparse matrix with names for its columns, none of them categories."""
+    return Table(values, np.asarray(names, dtype=object), np.zeros(values.shape[1], dtype=bool))
 
 
 def is_frame(X: Any) -> bool:

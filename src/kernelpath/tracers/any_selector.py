@@ -24,6 +24,7 @@ from sklearn.base import clone
 from kernelpath.errors import DataError
 from kernelpath.kernels import feature_kernel_settings
 from kernelpath.path.feature_path import FeaturePath
+from kernelpath.tables.table import is_frame, named_columns
 from kernelpath.utils.sample_weights import weight_argument
 from kernelpath.utils.units import in_units, sizes_of
 
@@ -154,7 +155,7 @@ def trace(
     """Fit a clone of the selector and read what it chose at every size.
 
     With ``report`` the selector may warn of constant columns; ``names`` are those of the columns of
-    an array, for selectors that can use them.
+    an array, for selectors that read a :class:`Table`.
 
     Examples
     --------
@@ -174,8 +175,8 @@ def trace(
         if not hasattr(selector, "fit"):
             return _ranked(selector(X, y), n_columns, describe(selector))
         fitted = clone(selector)
-        if hasattr(fitted, "_column_names"):
-            fitted._column_names = names
+        if names is not None and getattr(fitted, "reads_tables", False) and not is_frame(X):
+            X = named_columns(X, names)
         params = dict(fit_params or {})
         argument = weight_argument(fitted)
         if sample_weight is not None and argument is not None:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from kernelpath.errors import DataError
 from kernelpath.path.feature_path import EventTable, FeaturePath, PathPoint, register_extension
+from kernelpath.path.points import BEYOND, ON_PATH
 from kernelpath.tracers.lp_kta.divergences import DIVERGENCES
 from kernelpath.tracers.lp_kta.predictor_corrector import trace_predictor_corrector
 from kernelpath.tracers.lp_kta.problem import PNormProblem, trace_exact
@@ -142,6 +143,7 @@ class LpKTAExtension:
         ranked = problem.ranked_scores
         most, least = problem.support_sizes(np.array([self.p_start, self.p_stop])).tolist()
         tied = 0 < k < self.n_usable and ranked[k - 1] == ranked[k]
+        origin = ON_PATH if least <= k <= most else BEYOND
         if k > most:
             p = self.p_start
             note = f"beyond the path: elimination tolerance lowered at p = {p:g}"
@@ -155,7 +157,10 @@ class LpKTAExtension:
         stored = np.flatnonzero((path.parameters == p) & (path.n_selected == k))
         if len(stored) and not tied:
             return path[int(stored[0])]
-        return self._point(path, p, np.sort(problem.ranking[:k]), note)
+        # The lemma speaks of the path's own tolerance, and of features that differ.
+        gap = None if origin == BEYOND or tied else problem.elimination_gap(p, k)
+        features = np.sort(problem.ranking[:k])
+        return self._point(path, p, features, gap=gap, note=note, origin=origin)
 
     def _juncture(self, k: int) -> tuple[float, str]:
         """Largest ``p`` in the range at which exactly the ``k`` best features are left."""
@@ -173,7 +178,7 @@ class LpKTAExtension:
         return f"cuts through {tied} equal alignments, ties broken by column order"
 
     def _point(
-        self, path: FeaturePath, p: float, features: NDArray[np.intp], note: str
+        self, path: FeaturePath, p: float, features: NDArray[np.intp], **more: Any
     ) -> PathPoint:
         problem = self.problem
         values = problem.weights(p, features)
@@ -181,8 +186,6 @@ class LpKTAExtension:
         weights[features] = values
         support = np.zeros(problem.n_features, dtype=bool)
         support[features] = True
-        # The lemma speaks of the path's own tolerance; beyond its ends there is no bound.
-        covered = not note.startswith("beyond") and "cuts" not in note
         return PathPoint(
             position=-1,
             parameter=p,
@@ -190,9 +193,8 @@ class LpKTAExtension:
             support=support,
             value=problem.objective(p, features, values),
             kkt=problem.residual(p, features, values),
-            gap=problem.elimination_gap(p, len(features)) if covered else None,
-            note=note,
             feature_names=path._names,
+            **more,
         )
 
     def to_state(self) -> tuple[dict[str, Any], dict[str, NDArray]] | None:
