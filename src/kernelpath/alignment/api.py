@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Callable
 from dataclasses import fields, replace
 from typing import Any
@@ -24,6 +23,7 @@ from kernelpath.kernels.feature import (
 from kernelpath.kernels.widths import refuse_idle_widths
 from kernelpath.tables.table import Table, as_column_table, check_finite, unmasked
 from kernelpath.tables.targets import Target, check_sample_weight, encode_target
+from kernelpath.utils.checks import is_number
 from kernelpath.utils.progress import begin, progress_bar
 from kernelpath.utils.units import in_units
 
@@ -272,7 +272,7 @@ def _check_options(bandwidth: str, method: str, tol: float) -> None:
         )
     if not isinstance(method, str) or method not in METHODS:
         raise ValueError(f"method must be 'auto', 'exact' or 'fast', got {method!r}")
-    if not (isinstance(tol, numbers.Real) and 1e-12 <= float(tol) <= 1e-1):
+    if not (is_number(tol) and 1e-12 <= float(tol) <= 1e-1):
         raise ValueError(f"tol must be a number from 1e-12 to 0.1, got {tol!r}")
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
-import warnings
 from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
@@ -12,15 +10,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from kernelpath.errors import DataError, not_one_of
+from kernelpath.errors import DataError
 from kernelpath.estimators._base import PathSelector
-from kernelpath.estimators._nmmkl_units import budgets_of, budgets_up_to
+from kernelpath.estimators._nmmkl_units import budgets_of, budgets_up_to, check_budgets
 from kernelpath.path.feature_path import EventTable, FeaturePath
 from kernelpath.tables.table import Table, check_finite, report_constant
 from kernelpath.tables.targets import as_vector, encode_target, infer_task
+from kernelpath.utils import checks
 from kernelpath.utils.progress import begin, progress_bar
+from kernelpath.utils.warn import warn
 
-ALL = "all"
 CLASSES, NUMBERS = "classification", "regression"
 PARAMETER = "budget"
 LARGEST_C = 1e8  # beyond, machines take for ever
@@ -117,7 +116,7 @@ class BaselineSelector(PathSelector):
         Z, usable = standardized(table)
         constant = np.ones(table.shape[1], dtype=bool)
         constant[usable] = False
-        report_constant(table, constant, stacklevel=3)
+        report_constant(table, constant)
         budgets = self._budgets(len(usable))
         with progress_bar():
             begin("ranking")
@@ -179,11 +178,9 @@ class BaselineSelector(PathSelector):
                 f"columns, got {asked[-1]}."
             )
         if asked[-1] > n_usable:
-            warnings.warn(
+            warn(
                 f"n_features_to_select={asked[-1]}, but there are only {n_usable} features to "
                 "choose from: the others are constant.",
-                UserWarning,
-                stacklevel=3,
             )
         return sorted({int(min(budget, n_usable)) for budget in asked})
 
@@ -191,11 +188,9 @@ class BaselineSelector(PathSelector):
         """The budgets that the ranking can fill; where it came to an end is the last one."""
         most = len(ranking.order)
         if budgets[-1] > most and self.n_features_to_select is not None:
-            warnings.warn(
+            warn(
                 f"{type(self).__name__} ended with {most} feature{'s' * (most != 1)}, fewer than "
                 f"the {budgets[-1]} asked for: {ranking.why}. The path ends there.",
-                UserWarning,
-                stacklevel=3,
             )
         return sorted({min(budget, most) for budget in budgets})
 
@@ -228,26 +223,13 @@ class BaselineSelector(PathSelector):
     def _check_settings(self) -> None:
         for name in self.POSITIVE:
             value = getattr(self, name)
-            check_number(name, value, positive=True, whole=name == "max_iter")
-            if name == "C" and value > LARGEST_C:
-                raise ValueError(f"C must be at most {LARGEST_C:g}, got {value!r}")
-        budgets = self.n_features_to_select
-        if isinstance(budgets, str):
-            if budgets != ALL:
-                raise not_one_of("n_features_to_select", budgets, [ALL], "a number or numbers")
-            return
-        if budgets is not None:
-            budgets_of(budgets)
-
-
-def check_number(name: str, value: Any, *, positive: bool, whole: bool = False) -> None:
-    """Refuse what is not a finite number, or has the wrong sign."""
-    kind = numbers.Integral if whole else numbers.Real
-    number = isinstance(value, kind) and not isinstance(value, bool)
-    if not number or not np.isfinite(value) or value < 0 or (positive and value == 0):
-        what = "a whole number" if whole else "a number"
-        words = "positive" if positive else "at least 0"
-        raise ValueError(f"{name} must be {what} that is {words}, got {value!r}")
+            if name == "max_iter":
+                checks.whole(name, value, at_least=1, must="be a whole number that is positive")
+            else:
+                checks.real(name, value, above=0, must=checks.POSITIVE)
+            if name == "C":
+                checks.real(name, value, at_most=LARGEST_C, must=f"be at most {LARGEST_C:g}")
+        check_budgets(self.n_features_to_select)
 
 
 def standardized(table: Table) -> tuple[NDArray[np.float64], NDArray[np.intp]]:

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelpath.baselines._base import CLASSES, NUMBERS, Answer, BaselineSelector, Ranking, ranked
-from kernelpath.errors import not_one_of
 from kernelpath.tables.targets import TASKS
+from kernelpath.utils.checks import one_of
 
 LEAST_VARIANCE = 1e-12  # relative to all rows: a column without any within the classes
 
@@ -63,8 +63,7 @@ class Fisher(BaselineSelector):
 
     def _check_settings(self) -> None:
         super()._check_settings()
-        if self.task not in TASKS:
-            raise not_one_of("task", self.task, TASKS)
+        one_of("task", self.task, TASKS)
 
     def _rank(self, Z: NDArray[np.float64], answer: Answer, budgets: list[int]) -> Ranking:
         if answer.task == NUMBERS:

@@ -8,8 +8,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelpath.baselines._base import Answer, BaselineSelector, Ranking, check_number, ranked
+from kernelpath.baselines._base import Answer, BaselineSelector, Ranking, ranked
 from kernelpath.baselines._linear import joined, solve_program
+from kernelpath.utils import checks
 
 MOST_STEPS = 100
 TOL = 1e-9
@@ -82,9 +83,8 @@ class FSV(BaselineSelector):
 
     def _check_settings(self) -> None:
         super()._check_settings()
-        check_number("balance", self.balance, positive=True)
-        if self.balance >= 1:
-            raise ValueError(f"balance must be below 1, got {self.balance!r}")
+        checks.real("balance", self.balance, above=0, must=checks.POSITIVE)
+        checks.real("balance", self.balance, below=1, must="be below 1")
 
     def _rank(self, Z: NDArray[np.float64], answer: Answer, budgets: list[int]) -> Ranking:
         found = [

@@ -10,7 +10,7 @@ from sklearn.svm import LinearSVC
 
 from kernelpath.baselines._base import Answer, BaselineSelector, Ranking, ranked
 from kernelpath.baselines._linear import joined, solve_program
-from kernelpath.errors import not_one_of
+from kernelpath.utils.checks import one_of
 
 LOSSES = ("squared_hinge", "hinge")
 TOL = 1e-5
@@ -72,8 +72,7 @@ class L1SVM(BaselineSelector):
 
     def _check_settings(self) -> None:
         super()._check_settings()
-        if self.loss not in LOSSES:
-            raise not_one_of("loss", self.loss, LOSSES)
+        one_of("loss", self.loss, LOSSES)
 
     def _rank(self, Z: NDArray[np.float64], answer: Answer, budgets: list[int]) -> Ranking:
         machine = self._squared if self.loss == "squared_hinge" else self._plain

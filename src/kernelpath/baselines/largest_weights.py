@@ -14,11 +14,11 @@ from kernelpath.baselines._base import (
     Answer,
     BaselineSelector,
     Ranking,
-    check_number,
     ranked,
 )
 from kernelpath.baselines._linear import joined, linear_machine
 from kernelpath.mkl.losses import EpsilonInsensitive, Hinge
+from kernelpath.utils import checks
 
 TIGHT = 1e-8  # of the lasso at the chosen strength
 DIGITS = 9  # of distances that are compared
@@ -131,7 +131,7 @@ class SVRLW(BaselineSelector):
 
     def _check_settings(self) -> None:
         super()._check_settings()
-        check_number("epsilon", self.epsilon, positive=False)
+        checks.real("epsilon", self.epsilon, at_least=0, must=checks.NOT_NEGATIVE)
 
     def _rank(self, Z: NDArray[np.float64], answer: Answer, budgets: list[int]) -> Ranking:
         problem = EpsilonInsensitive(self.C, self.epsilon).dual(answer.values)
@@ -192,7 +192,7 @@ class LassoLW(BaselineSelector):
     def _check_settings(self) -> None:
         super()._check_settings()
         if self.alpha is not None:
-            check_number("alpha", self.alpha, positive=True)
+            checks.real("alpha", self.alpha, above=0, must=checks.POSITIVE)
 
     def _rank(self, Z: NDArray[np.float64], answer: Answer, budgets: list[int]) -> Ranking:
         y = answer.values

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -14,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from kernelpath.baselines._base import Answer, BaselineSelector, Ranking, ranked
 from kernelpath.mkl.losses import DualProblem, SquaredHinge
 from kernelpath.mkl.svm.dual import solve_dual
+from kernelpath.utils.warn import warn
 
 SVM_TOL = 1e-5
 BALL_TOL = 1e-5  # relative to the mean diagonal of the kernel
@@ -127,10 +127,9 @@ class R2W2(BaselineSelector):
         self.bound_, slopes = bound(squares)
         self.n_iter_ = int(found.nit)
         if found.nit >= self.max_iter:
-            warnings.warn(
+            warn(
                 f"The bound was still falling after max_iter={self.max_iter} steps; raise it.",
                 ConvergenceWarning,
-                stacklevel=4,
             )
         return ranked(np.sqrt(squares), then=-slopes)
 

@@ -15,9 +15,9 @@ from kernelpath.baselines._base import (
     Answer,
     BaselineSelector,
     Ranking,
-    check_number,
 )
 from kernelpath.errors import DataError
+from kernelpath.utils import checks
 
 DEPENDENT = 1e-10  # what is left of a squared norm that is but rounding
 
@@ -84,9 +84,8 @@ class ForwardStepwise(BaselineSelector):
     def _check_settings(self) -> None:
         super()._check_settings()
         if self.significance is not None:
-            check_number("significance", self.significance, positive=True)
-            if self.significance >= 1:
-                raise ValueError(f"significance must be below 1, got {self.significance!r}")
+            checks.real("significance", self.significance, above=0, must=checks.POSITIVE)
+            checks.real("significance", self.significance, below=1, must="be below 1")
 
     def _task(self, y: NDArray) -> str:
         """Numbers are numbers, also those that could be classes; two labels are a contrast."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
-import warnings
 from typing import Any
 
 import numpy as np
@@ -21,7 +19,9 @@ from kernelpath.tables.table import (
     plain_array,
     plain_table,
 )
+from kernelpath.utils.checks import is_number, is_whole
 from kernelpath.utils.provenance import fingerprint, versions
+from kernelpath.utils.warn import warn
 
 
 class PlainSelector(SelectorMixin):
@@ -71,7 +71,7 @@ class PathSelector(NotebookCard, PlainSelector, BaseEstimator):
         usable = path.extension.n_usable if path.extension else path.n_features
         if n_features is None:
             return self._sparsest_point(path)
-        if isinstance(n_features, numbers.Integral) and not isinstance(n_features, bool):
+        if is_whole(n_features):
             count = int(n_features)
             if not 0 <= count <= path.n_features:
                 raise DataError(
@@ -79,15 +79,12 @@ class PathSelector(NotebookCard, PlainSelector, BaseEstimator):
                     f"{path.n_features}, the number of columns, got {n_features}."
                 )
             if count > usable:  # a column may be constant in one fold and not in another
-                warnings.warn(
+                warn(
                     f"n_features_to_select={n_features}, but only {usable} of "
                     f"{path.n_features} columns are not constant; all {usable} are kept.",
-                    UserWarning,
-                    stacklevel=3,
                 )
             return path.at(n_features=min(count, usable))
-        share = isinstance(n_features, numbers.Real) and not isinstance(n_features, bool)
-        if share and 0 < float(n_features) <= 1:
+        if is_number(n_features) and 0 < float(n_features) <= 1:
             return path.at(n_features=max(1, round(float(n_features) * usable)))
         raise ValueError(
             "n_features_to_select must be None, a whole number, or a share in (0, 1], "

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
-import warnings
 from typing import Any, Self
 
 import numpy as np
@@ -12,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from kernelpath.errors import DataError, not_one_of
+from kernelpath.errors import DataError
 from kernelpath.estimators._base import PathSelector
 from kernelpath.estimators._gmkl_kernels import TrainingKernel
 from kernelpath.estimators._gmkl_parts import IDLE, check_parts, probe_parts
@@ -33,8 +31,10 @@ from kernelpath.tables.table import Table, refuse_infinite, report_constant
 from kernelpath.tables.targets import as_vector, check_sample_weight
 from kernelpath.tracers import gmkl_strengths as regularizing
 from kernelpath.tracers.gmkl import feature_weights, path_of, trace
+from kernelpath.utils import checks
 from kernelpath.utils.progress import begin, progress_bar, working
 from kernelpath.utils.threads import one_thread_up_to
+from kernelpath.utils.warn import warn
 
 METHOD = "gmkl"
 ONE_THREAD_ROWS = 1000
@@ -64,8 +64,7 @@ class GMKLBase(PathSelector):
         >>> kp.GMKLClassifier.preset("uniform", C=10.0)
         GMKLClassifier(C=10.0, weights='uniform')
         """
-        if name not in PRESETS:
-            raise not_one_of("preset", name, PRESETS)
+        checks.one_of("preset", name, PRESETS)
         return cls(**(PRESETS[name] | params))
 
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Any:
@@ -117,7 +116,7 @@ class GMKLBase(PathSelector):
             begin("kernels")
             self._bound: TrainingKernel = self._reader.bind(self, table, self._rows)
             self._bound = self._bound.without_constant()
-            report_constant(table, self._bound.constant, stacklevel=4, what=self._reader.unit)
+            report_constant(table, self._bound.constant, what=self._reader.unit)
             if self.nystrom is not None:
                 self.trace_left_out_ = self._bound.kernel.left_out  # type: ignore[attr-defined]
             self._learn(Problem(self._bound.kernel, duals, L1(), feasible), table, y)
@@ -199,14 +198,12 @@ class GMKLBase(PathSelector):
         if n_features is None:
             return len(self.path_) - 1
         sizes = self.path_.n_selected
-        whole = isinstance(n_features, numbers.Integral) and not isinstance(n_features, bool)
+        whole = checks.is_whole(n_features)
         if whole and 0 < n_features <= self.n_features_in_ and not (sizes == n_features).any():
             smaller = int(sizes[sizes < n_features].max(initial=0))
-            warnings.warn(
+            warn(
                 f"No point of the path has exactly {n_features} features; the one with {smaller} "
                 "is kept. More points may have one.",
-                UserWarning,
-                5,
             )
             n_features = smaller
         point = self._choose_point(self.path_, n_features)
@@ -215,13 +212,11 @@ class GMKLBase(PathSelector):
     def _keep(self, solution: Solution, missed: int = 0, n_points: int = 1) -> None:
         """Fitted attributes of one solution."""
         if solution.status != CONVERGED or missed:
-            warnings.warn(self._shortfall(solution, missed, n_points), ConvergenceWarning, 5)
+            warn(self._shortfall(solution, missed, n_points), ConvergenceWarning)
         if not solution.weights.any():
-            warnings.warn(
+            warn(
                 "No kernel has a weight: the model is a constant. Give the regularizer less "
                 "strength, or raise C.",
-                UserWarning,
-                5,
             )
         self.weights_ = solution.weights
         self.feature_importances_ = feature_weights(
@@ -264,33 +259,33 @@ class GMKLBase(PathSelector):
     def _check_settings(self) -> None:
         for name in ("C", "tol", "smallest_ratio"):
             value = getattr(self, name)
-            if name == "smallest_ratio" and value is None:
-                continue
-            if not isinstance(value, numbers.Real) or not 0 < float(value) < np.inf:
-                raise ValueError(f"{name} must be a positive number, got {value!r}")
+            if not (name == "smallest_ratio" and value is None):
+                checks.real(name, value, above=0, bools=True)
         if self.tol >= 1:
             raise ValueError(f"tol is a relative gap and must be smaller than 1, got {self.tol!r}")
         for name in ("n_init", "max_iter"):
             value = getattr(self, name)
-            whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
-            if not (whole and value >= 1) and not (name == "max_iter" and value is None):
-                raise ValueError(f"{name} must be at least 1, a whole number, got {value!r}")
+            if not (name == "max_iter" and value is None):
+                checks.whole(name, value, at_least=1, must="be at least 1, a whole number")
         check_parts(self.regularizer, self.feasible, self.loss)
         if self.strengths is not None and self.exponents is not None:
             raise ValueError("a path goes over strengths or over exponents; leave out one")
         regularizing.check_points("strengths", self.strengths)
         regularizing.check_points("exponents", self.exponents)
         refuse_idle(self, IDLE)
+        self._check_ratio()
+
+    def _check_ratio(self) -> None:
+        """The strengths of a path that is given by their number fall to a part of the largest."""
         counted = self.strengths is not None and np.ndim(self.strengths) == 0
-        if counted and self.smallest_ratio is not None and self.smallest_ratio >= 1:
-            raise ValueError(f"smallest_ratio must be smaller than 1, got {self.smallest_ratio!r}")
+        if counted and self.smallest_ratio is not None:
+            checks.real("smallest_ratio", self.smallest_ratio, below=1, must="be smaller than 1")
 
     def _checked_loss(self) -> Loss:
         """The loss that was given, by name with cost `C`, or the default."""
         if not isinstance(self.loss, str):
             return self._default_loss() if self.loss is None else self.loss
-        if self.loss not in self._losses:
-            raise not_one_of("loss", self.loss, self._losses, "a loss")
+        checks.one_of("loss", self.loss, self._losses, "a loss")
         if self.loss == "epsilon_insensitive":
             return self._default_loss()
         return LOSSES[self.loss](self.C)

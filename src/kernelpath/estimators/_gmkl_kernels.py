@@ -96,18 +96,7 @@ def training_kernel(
         if table.exponents is not None:
             _refuse_own_units(base_kernel, table)
         return TrainingKernel(*_sum(base_kernel, table, nystrom, parameter, shares), constant)
-    if not isinstance(kernel, str) and not hasattr(kernel, "bind"):
-        raise not_one_of("kernel", kernel, NAMES, "an object with a method bind(X)")
-    if isinstance(kernel, str) and kernel not in KERNELS:
-        raise not_one_of("kernel", kernel, NAMES, "an object with a method bind(X)")
-    if table.categorical.any():
-        raise DataError(
-            f"kernel={kernel!r} takes numbers, but text is in "
-            f"{table.label(np.flatnonzero(table.categorical))}; use kernel='sum' with "
-            "base_kernel='auto', or encode it."
-        )
-    if table.exponents is not None and not standardize:
-        raise _out_of_range(table, "standardize=True takes them")
+    _check_kernel(kernel, standardize, table)
     values = _dense(table.values).astype(np.float64)
     center = mean_of(values, shares) if standardize else np.zeros(n_features)
     scale = spread_of(values, shares) if standardize else np.ones(n_features)
@@ -127,6 +116,21 @@ def training_kernel(
         np.arange(n_features) if made.n_kernels == n_features else np.full(made.n_kernels, -1)
     )
     return TrainingKernel(made, features, constant, center, scale)
+
+
+def _check_kernel(kernel: Any, standardize: bool, table: Table) -> None:
+    """Refuse what is no kernel of all features, and columns that it cannot take."""
+    known = kernel in KERNELS if isinstance(kernel, str) else hasattr(kernel, "bind")
+    if not known:
+        raise not_one_of("kernel", kernel, NAMES, "an object with a method bind(X)")
+    if table.categorical.any():
+        raise DataError(
+            f"kernel={kernel!r} takes numbers, but text is in "
+            f"{table.label(np.flatnonzero(table.categorical))}; use kernel='sum' with "
+            "base_kernel='auto', or encode it."
+        )
+    if table.exponents is not None and not standardize:
+        raise _out_of_range(table, "standardize=True takes them")
 
 
 def _sum(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numbers
-import warnings
 from dataclasses import replace
 from typing import Any
 
@@ -14,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from kernelpath.errors import DataError, not_one_of
+from kernelpath.errors import DataError
 from kernelpath.estimators._base import PathSelector
 from kernelpath.estimators._idle import Idle, refuse_idle
 from kernelpath.estimators._l1kr_outcome import Outcome
@@ -32,9 +31,11 @@ from kernelpath.tracers.l1kr.branches import Branch, search_branches
 from kernelpath.tracers.l1kr.curve import End
 from kernelpath.tracers.l1kr.equations import LEAST_RIDGE, NoRidge, RidgeSystem
 from kernelpath.tracers.l1kr.trace import SOLVERS, L1KRTrace, trace_l1kr
+from kernelpath.utils import checks
 from kernelpath.utils.progress import begin, progress_bar
 from kernelpath.utils.provenance import ANOTHER_BRANCH, FROM_ZERO
 from kernelpath.utils.threads import one_thread_up_to
+from kernelpath.utils.warn import warn
 
 METHOD = "l1kr"
 ONE_THREAD_ROWS = 2500
@@ -102,13 +103,13 @@ class L1KRBase(PathSelector):
         size = float(np.abs(numbers_).max())  # huge and tiny numbers have squares, too
         self._mean, self._unit = float(numbers_.mean()), size * float((numbers_ / size).std())
         self._target = (numbers_ - self._mean) / self._unit
-        self._columns, Z = Columns.of(table, stacklevel=3)
+        self._columns, Z = Columns.of(table)
         self.ties_ = self._columns.ties
         kernel = self._kernel(Z)
         with progress_bar(), one_thread_up_to(ONE_THREAD_ROWS, len(y)):
             outcome = self._outcome(kernel)
         for remark in outcome.remarks(searched=self._searches):
-            warnings.warn(remark, ConvergenceWarning, stacklevel=2)
+            warn(remark, ConvergenceWarning)
         self._keep(outcome, kernel, table, y)
         return self
 
@@ -128,11 +129,7 @@ class L1KRBase(PathSelector):
         points = self._trace.points
         if position is None:
             position = self.position_
-        whole = isinstance(position, numbers.Integral) and not isinstance(position, bool)
-        if not whole or not 0 <= position < len(points):
-            raise ValueError(
-                f"position must be a whole number from 0 to {len(points) - 1}, got {position!r}"
-            )
+        checks.whole("position", position, at_least=0, at_most=len(points) - 1)
         point = points[int(position)]
         with np.errstate(over="ignore", invalid="ignore"):
             K = self._bound.cross(point.weights, self._new_rows(X))
@@ -295,37 +292,35 @@ class L1KRBase(PathSelector):
     # -- settings ----------------------------------------------------------------------------------
 
     def _check_settings(self) -> None:
-        if self.kernel not in KERNELS:
-            raise not_one_of("kernel", self.kernel, KERNELS)
-        if self.solver not in SOLVERS:
-            raise not_one_of("solver", self.solver, SOLVERS)
-        if isinstance(self.norm_budget, str) and self.norm_budget != AUTO:
-            raise not_one_of("norm_budget", self.norm_budget, [AUTO], "a number or numbers")
-        own = self.norm_budget is not None and not isinstance(self.norm_budget, str)
-        if self.ridge is not None and own:
-            raise ValueError("give norm_budget or ridge, not both")
-        if self.ridge is None and self.norm_budget is None:
-            raise ValueError("give norm_budget or ridge; norm_budget='auto' tries several")
-        _check_positive("tol", [self.tol])
-        for name, given in (
-            ("norm_budget", self.norm_budget if own else None),
-            ("ridge", self.ridge),
-        ):
-            if given is not None:
-                _check_positive(name, np.atleast_1d(np.asarray(given, dtype=object)).tolist())
-        if not isinstance(self.search_branches, bool | np.bool_):
-            raise ValueError(f"search_branches must be True or False, got {self.search_branches!r}")
+        checks.one_of("kernel", self.kernel, KERNELS)
+        checks.one_of("solver", self.solver, SOLVERS)
+        self._check_budget_or_ridge()
+        checks.real("tol", self.tol, above=0)
+        checks.flag("search_branches", self.search_branches)
         if isinstance(self.random_state, numbers.Integral):
-            _check_whole("random_state", self.random_state, 0)
+            checks.whole("random_state", self.random_state, at_least=0)
         check_random_state(self.random_state)
-        _check_whole("degree", self.degree)
+        checks.whole("degree", self.degree, at_least=1)
         if self.max_features is not None:
-            _check_whole("max_features", self.max_features)
+            checks.whole("max_features", self.max_features, at_least=1)
         if self.solver == "ode" and not (self.ridge is None and self.max_features is None):
             raise ValueError(
                 "solver='ode' has neither ridge nor max_features; use solver='homotopy' with them"
             )
         refuse_idle(self, IDLE)
+
+    def _check_budget_or_ridge(self) -> None:
+        """Refuse both, neither, and what is not positive."""
+        named = isinstance(self.norm_budget, str)
+        if named:
+            checks.one_of("norm_budget", self.norm_budget, [AUTO], "a number or numbers")
+        budget = None if named else self.norm_budget
+        if self.ridge is not None and budget is not None:
+            raise ValueError("give norm_budget or ridge, not both")
+        if self.ridge is None and self.norm_budget is None:
+            raise ValueError("give norm_budget or ridge; norm_budget='auto' tries several")
+        _check_positive("norm_budget", budget)
+        _check_positive("ridge", self.ridge)
 
 
 def _setting(system: RidgeSystem) -> dict[str, float]:
@@ -336,16 +331,12 @@ def _setting(system: RidgeSystem) -> dict[str, float]:
     return {"chosen norm_budget": system.budget / system.scale}
 
 
-def _check_positive(name: str, values: list[Any]) -> None:
+def _check_positive(name: str, given: Any) -> None:
+    """Refuse what is neither None, a positive number nor several."""
+    if given is None:
+        return
+    values = np.atleast_1d(np.asarray(given, dtype=object)).tolist()
     if not values:
         raise ValueError(f"{name} must be a positive number or several, got none")
     for value in values:
-        number = isinstance(value, numbers.Real) and not isinstance(value, bool)
-        if not (number and np.isfinite(value) and value > 0):
-            raise ValueError(f"{name} must be a positive number, got {value!r}")
-
-
-def _check_whole(name: str, value: Any, least: int = 1) -> None:
-    whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
-    if not (whole and value >= least):
-        raise ValueError(f"{name} must be a whole number from {least} on, got {value!r}")
+        checks.real(name, value, above=0)

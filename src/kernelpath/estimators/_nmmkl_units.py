@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
 from typing import Any
 
 import numpy as np
@@ -11,8 +10,10 @@ from numpy.typing import NDArray
 from kernelpath.errors import DataError
 from kernelpath.mkl.weighted_kernels.base import SumKernel
 from kernelpath.tables.table import Table, is_missing, unmasked
+from kernelpath.utils.checks import is_whole, one_of
 
 DEFAULT_BUDGET = 10  # the largest of those that nobody asked for
+ALL = "all"
 SAME = 1e-10  # relative: quadratic forms as close as that are those of one kernel
 N_PROBES = 3
 
@@ -37,6 +38,14 @@ def unit_of_columns(groups: Any, table: Table) -> NDArray[np.intp]:
         except TypeError as error:
             raise DataError(f"groups needs names or numbers as labels, got {label!r}.") from error
     return np.array(found, dtype=np.intp)
+
+
+def check_budgets(given: Any) -> None:
+    """Refuse what is no budget, before there is a table: numbers of features, "all" or None."""
+    if isinstance(given, str):
+        one_of("n_features_to_select", given, [ALL], "a number or numbers")
+    elif given is not None:
+        budgets_of(given)
 
 
 def budgets_of(given: Any) -> NDArray[np.intp]:
@@ -72,7 +81,7 @@ def fixed_columns(must_include: Any, table: Table) -> NDArray[np.intp]:
     """Columns that must be in: by name, by position, or by a mask."""
     if must_include is None:
         return np.zeros(0, dtype=np.intp)
-    one = isinstance(must_include, str | numbers.Integral) and not isinstance(must_include, bool)
+    one = isinstance(must_include, str) or is_whole(must_include)
     given = [must_include] if one else list(must_include)
     if given and all(isinstance(value, bool | np.bool_) for value in given):
         if len(given) != table.shape[1]:

@@ -32,6 +32,7 @@ from kernelpath.path.feature_path import FeaturePath
 from kernelpath.predictors.models import KernelModel, constant_model
 from kernelpath.tracers.any_selector import RANKED
 from kernelpath.utils.archive_forms import REAL, Form, Forms
+from kernelpath.utils.checks import whole
 from kernelpath.utils.progress import Update, begin, no_progress, passed_on, progress_bar
 from kernelpath.utils.provenance import fingerprint
 
@@ -181,8 +182,7 @@ def rule_of(model: PathCV, rule: Any, budget: Any, tolerance: Any) -> tuple[Any,
 
 def checked_size(n_features: Any, n_columns: int) -> int:
     """Return a number of features that a user asked for, or say what is wrong with it."""
-    if isinstance(n_features, bool) or not isinstance(n_features, int | np.integer):
-        raise TypeError(f"n_features must be a whole number, got {n_features!r}")
+    whole("n_features", n_features, error=TypeError)
     if not 1 <= n_features <= n_columns:
         raise DataError(f"n_features must lie between 1 and {n_columns}, got {n_features}.")
     return int(n_features)

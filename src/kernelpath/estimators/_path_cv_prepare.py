@@ -135,23 +135,11 @@ def _make_study(
     cv, routing = model.cv, bool(get_config().get("enable_metadata_routing"))
     if sample_weight is not None:
         sample_weight = check_sample_weight(sample_weight, rows.n_rows)
-        kept = np.flatnonzero(sample_weight > 0)
-        if len(kept) < rows.n_rows and not routing:  # rows of weight 0 are not there
-            cv = setup_checks.folds_of_rest(cv, kept, rows.n_rows)
-            groups = None if groups is None else _safe_indexing(groups, kept)
-            rows, y, sample_weight = rows.take(kept), y[kept], sample_weight[kept]
-    kind = setup_checks.task_of(y, model.task, model.predictor)
-    classes = setup_checks.checked_target(y, kind, sample_weight)
-    if kind == "regression":
-        y = y.astype(np.float64)
-    else:
-        setup_checks.check_labels(y)
-    if model.probability and kind == "regression":
-        raise ValueError(
-            "probability=True has no effect on a continuous target, which has no classes; leave it "
-            "out"
-        )
-    setup_checks.check_class_weight(model.class_weight, classes, own)
+        if not routing:
+            rows, y, groups, sample_weight, cv = _rows_that_count(
+                rows, y, groups, sample_weight, cv
+            )
+    kind, classes, y = _check_target(model, y, sample_weight, own)
     scorer, scoring = setup_checks.resolve_scorer(model.scoring, kind)
     check_response(model.predictor, scorer, model.probability, own)
     if own:
@@ -182,22 +170,62 @@ def _make_study(
         weigh_scores=not routing and setup_checks.takes_weights(scorer),
     )
     if sample_weight is not None:
-        if not (routing or study.weigh_scores):
-            setup_checks.warn_of_unweighted(scoring)
-        setup_checks.warn_of_weights("selector", selector)
-        if not own:
-            setup_checks.warn_of_weights("predictor", model.predictor)
-    if n_candidates(study) == 1 and model.inner_cv is not None:
-        raise ValueError(
-            f"inner_cv={model.inner_cv!r} has no effect with a predictor that leaves nothing to "
-            "choose; leave it out"
-        )
-    if n_candidates(study) > 1:
-        setup_checks.check_inner(study, splits)
+        _say_who_goes_without_weights(study, model, selector, scoring)
+    _check_choice(study, model, splits)
     check_scoring_works(study, splits)
     if kind == "classification":
         setup_checks.warn_of_rare_classes(cv, y, splits)
     return study, splits, scoring
+
+
+def _rows_that_count(
+    rows: Table, y: NDArray, groups: Any, sample_weight: NDArray[np.float64], cv: Any
+) -> tuple[Table, NDArray, Any, NDArray[np.float64], Any]:
+    """Table, target, groups, weights and folds without the rows of weight 0: they are not there."""
+    kept = np.flatnonzero(sample_weight > 0)
+    if len(kept) == rows.n_rows:
+        return rows, y, groups, sample_weight, cv
+    cv = setup_checks.folds_of_rest(cv, kept, rows.n_rows)
+    groups = None if groups is None else _safe_indexing(groups, kept)
+    return rows.take(kept), y[kept], groups, sample_weight[kept], cv
+
+
+def _check_target(
+    model: PathCV, y: NDArray, sample_weight: Any, own: bool
+) -> tuple[str, NDArray | None, NDArray]:
+    """Task, classes and target; settings that are for classes need some."""
+    kind = setup_checks.task_of(y, model.task, model.predictor)
+    classes = setup_checks.checked_target(y, kind, sample_weight)
+    if kind == "regression":
+        y = y.astype(np.float64)
+    else:
+        setup_checks.check_labels(y)
+    if model.probability and kind == "regression":
+        raise ValueError(
+            "probability=True has no effect on a continuous target, which has no classes; leave it "
+            "out"
+        )
+    setup_checks.check_class_weight(model.class_weight, classes, own)
+    return kind, classes, y
+
+
+def _say_who_goes_without_weights(study: Study, model: PathCV, selector: Any, scoring: str) -> None:
+    if not (study.routed or study.weigh_scores):
+        setup_checks.warn_of_unweighted(scoring)
+    setup_checks.warn_of_weights("selector", selector)
+    if not setup_checks.is_own(model.predictor):
+        setup_checks.warn_of_weights("predictor", model.predictor)
+
+
+def _check_choice(study: Study, model: PathCV, splits: list[Split]) -> None:
+    """Inner folds are there to choose predictor and settings, and are refused where none are."""
+    if n_candidates(study) > 1:
+        setup_checks.check_inner(study, splits)
+    elif n_candidates(study) == 1 and model.inner_cv is not None:
+        raise ValueError(
+            f"inner_cv={model.inner_cv!r} has no effect with a predictor that leaves nothing to "
+            "choose; leave it out"
+        )
 
 
 def _check_nested(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import numbers
 import os
 import warnings
 from collections import Counter
@@ -27,7 +26,9 @@ from kernelpath.predictors.weighted_kernel import WeightedKernelSVM
 from kernelpath.tables.table import unmasked
 from kernelpath.tables.targets import encode_target, infer_task
 from kernelpath.tracers.any_selector import describe, size_grid
+from kernelpath.utils import checks
 from kernelpath.utils.sample_weights import weight_argument
+from kernelpath.utils.warn import warn
 
 SMALLEST_CLASS_WEIGHT = 1e-9
 ROWS_APART = ("r2", "explained_variance")  # measures of the spread of the target
@@ -81,13 +82,10 @@ def is_own(predictor: Any) -> bool:
 
 def check_switches(model: Any) -> None:
     """Refuse settings of the wrong type before any work is done."""
-    for name in ("probability", "nested"):
-        if not isinstance(getattr(model, name), bool | np.bool_):
-            raise ValueError(f"{name} must be True or False, got {getattr(model, name)!r}")
-    if isinstance(model.verbose, str) or not isinstance(model.verbose, numbers.Integral):
-        raise ValueError(f"verbose must be a whole number, got {model.verbose!r}")
-    whole = isinstance(model.n_jobs, numbers.Integral) and not isinstance(model.n_jobs, bool)
-    if model.n_jobs is not None and (not whole or model.n_jobs == 0):
+    checks.flag("probability", model.probability)
+    checks.flag("nested", model.nested)
+    checks.whole("verbose", model.verbose, bools=True)
+    if model.n_jobs is not None and not (checks.is_whole(model.n_jobs) and model.n_jobs != 0):
         raise ValueError(
             f"n_jobs must be None or a whole number other than 0, got {model.n_jobs!r}"
         )
@@ -107,10 +105,8 @@ def takes_weights(scorer: Any) -> bool:
 
 def warn_of_unweighted(scoring: str) -> None:
     """Say that held-out rows all count the same in the scores."""
-    warnings.warn(
+    warn(
         f"The scoring {scoring} takes no sample_weight: every held-out row counts once in it.",
-        UserWarning,
-        stacklevel=5,
     )
 
 
@@ -118,10 +114,8 @@ def warn_of_weights(role: str, one: Any) -> None:
     """Say who will not see the sample weights; with metadata routing the user has said it."""
     if get_config().get("enable_metadata_routing") or weight_argument(one) is not None:
         return
-    warnings.warn(
+    warn(
         f"The {role} {describe(one)} takes no sample_weight and is fitted without it.",
-        UserWarning,
-        stacklevel=5,
     )
 
 
@@ -164,12 +158,12 @@ def check_labels(y: NDArray) -> None:
 
 def check_class_weight(class_weight: Any, classes: NDArray | None, own: bool) -> None:
     """Refuse weights of classes that are not there, or that nobody would use."""
-    if class_weight is not None and not own:
+    if class_weight is None:
+        return
+    if not own:
         raise ValueError(
             "class_weight is for the SVMs of this package; set it in the predictor instead"
         )
-    if class_weight is None:
-        return
     if classes is None:
         raise ValueError(
             "class_weight needs classes, but the target is continuous; leave it out, or set "
@@ -179,15 +173,19 @@ def check_class_weight(class_weight: Any, classes: NDArray | None, own: bool) ->
         return
     if not isinstance(class_weight, dict):
         raise ValueError(f"class_weight must be None, 'balanced' or a dict, got {class_weight!r}")
+    _check_weight_of_each(class_weight, classes)
+
+
+def _check_weight_of_each(class_weight: dict[Any, Any], classes: NDArray) -> None:
     unknown = [label for label in class_weight if label not in classes.tolist()]
     if unknown:
         raise ValueError(f"class_weight names classes that y does not hold: {unknown}")
+    least, most = SMALLEST_CLASS_WEIGHT, 1 / SMALLEST_CLASS_WEIGHT
     for label, weight in class_weight.items():
-        number = isinstance(weight, numbers.Real) and not isinstance(weight, bool)
-        if not (number and SMALLEST_CLASS_WEIGHT <= weight <= 1 / SMALLEST_CLASS_WEIGHT):
+        if not (checks.is_number(weight) and least <= weight <= most):
             raise ValueError(
-                f"class_weight must be from {SMALLEST_CLASS_WEIGHT:g} to "
-                f"{1 / SMALLEST_CLASS_WEIGHT:g} for every class, got {weight!r} for {label!r}"
+                f"class_weight must be from {least:g} to {most:g} for every class, got {weight!r} "
+                f"for {label!r}"
             )
 
 
@@ -196,11 +194,8 @@ def make_splits(
 ) -> list[Split]:
     """Folds as pairs of row numbers, each checked to be usable."""
     n = len(y)
-    if groups is not None and len(groups) != n:
-        raise DataError(f"groups has {len(groups)} values, but the table has {n} rows.")
-    if groups is not None and pd.isna(np.asarray(groups)).any():
-        raise DataError("groups has missing values; give every row a group.")
-    if isinstance(cv, numbers.Integral) and not isinstance(cv, bool):
+    _check_groups(groups, n)
+    if checks.is_whole(cv):
         splitter = _folds_by_number(int(cv), y, kind, groups, seed)
     else:
         splitter = check_cv(cv, y, classifier=kind == "classification")
@@ -224,6 +219,15 @@ def make_splits(
     for number, (train, test) in enumerate(splits):
         _check_fold(number, y, train, test, kind)
     return splits
+
+
+def _check_groups(groups: Any, n: int) -> None:
+    if groups is None:
+        return
+    if len(groups) != n:
+        raise DataError(f"groups has {len(groups)} values, but the table has {n} rows.")
+    if pd.isna(np.asarray(groups)).any():
+        raise DataError("groups has missing values; give every row a group.")
 
 
 def folds_of_rest(cv: Any, kept: NDArray[np.intp], n: int) -> Any:
@@ -266,8 +270,7 @@ def _row_numbers(rows: Any, n: int) -> NDArray[np.intp]:
 def check_inner(study: Study, splits: list[Split]) -> None:
     """Refuse inner folds that cannot be made, before any work is done."""
     inner = study.inner_cv
-    whole = isinstance(inner, numbers.Integral) and not isinstance(inner, bool)
-    if not (whole and int(inner) >= 2) and not hasattr(inner, "get_n_splits"):
+    if not (checks.is_whole(inner) and int(inner) >= 2) and not hasattr(inner, "get_n_splits"):
         raise ValueError(f"inner_cv must be at least 2 folds or a splitter, got {inner!r}")
     for number, (train, _) in enumerate(splits):
         try:
@@ -333,15 +336,13 @@ def _maybe_quantity(y: NDArray) -> str:
 
 def warn_of_rare_classes(cv: Any, y: NDArray, splits: list[Split]) -> None:
     """Say which class some folds are judged without: it has fewer rows than there are folds."""
-    if not isinstance(cv, numbers.Integral):
+    if not checks.is_whole(cv):
         return
     label, fewest = min(Counter(y.tolist()).items(), key=lambda item: item[1])
     if fewest < len(splits):
-        warnings.warn(
+        warn(
             f"{_rare_class(label, fewest, len(splits))}: some folds are judged without it. "
             f"Use cv={fewest}, or merge or drop rare classes.{_maybe_quantity(y)}",
-            UserWarning,
-            stacklevel=5,
         )
 
 
@@ -379,11 +380,9 @@ def resolve_sizes(n_features: Any, available: NDArray[np.int64]) -> NDArray:
     sizes = np.unique(np.atleast_1d(np.asarray(n_features, dtype=np.int64)))
     most = int(available[-1]) if len(available) else 0
     if sizes[-1] > most > 0:
-        warnings.warn(
+        warn(
             f"n_features goes up to {sizes[-1]}, but only {most} columns can be selected: the "
             f"others are constant or were not ranked. Larger sizes are taken as {most}.",
-            UserWarning,
-            stacklevel=4,
         )
         sizes = np.unique(np.minimum(sizes, most))
     return sizes
@@ -395,7 +394,7 @@ def check_sizes(n_features: Any, n_columns: int) -> None:
         return
     given = np.atleast_1d(np.asarray(unmasked(n_features, "n_features"), dtype=object)).tolist()
     for k in given:
-        if isinstance(k, bool) or not isinstance(k, numbers.Integral):
+        if not checks.is_whole(k):
             raise ValueError(
                 f"n_features must be whole numbers of features, got {k!r} in {n_features!r}"
             )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from kernelpath.mkl.losses import EpsilonInsensitive, Hinge, Loss
 from kernelpath.tables.rows import mean_of, shares_of, spread_of
 from kernelpath.tables.table import refuse_infinite
 from kernelpath.tables.targets import encode_target
+from kernelpath.utils import checks
 from kernelpath.utils.units import in_units, size_exponent
 
 
@@ -264,8 +264,7 @@ smallest_ratio, n_features_to_select, n_init, standardize, weights, nystrom, ran
         return [(y - self._mean) / self._scale]
 
     def _default_loss(self) -> Loss:
-        if not isinstance(self.epsilon, numbers.Real) or not 0 <= float(self.epsilon) < np.inf:
-            raise ValueError(f"epsilon must be a number of at least 0, got {self.epsilon!r}")
+        checks.real("epsilon", self.epsilon, at_least=0, bools=True)
         return EpsilonInsensitive(self.C, self.epsilon)
 
     def predict(self, X: Any) -> NDArray[np.float64]:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import numbers
-import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -24,7 +21,9 @@ from kernelpath.tables.table import Table, report_constant, unmasked
 from kernelpath.tracers.lp_kta.divergences import Divergence, resolve_divergence
 from kernelpath.tracers.lp_kta.problem import INVERSE_E, PNormProblem
 from kernelpath.tracers.lp_kta.trace import LARGEST_REFERENCE, SOLVERS, grid, trace_path
+from kernelpath.utils import checks
 from kernelpath.utils.progress import begin, progress_bar
+from kernelpath.utils.warn import warn
 
 N_PERMUTATIONS = 5
 AUTO_NORM = 0.1  # share of the largest alignment
@@ -227,10 +226,8 @@ class LpKTASelector(PathSelector):
         """Return the end of the path; with ``"noise"`` also if nothing is above chance there."""
         if self.norm_strength != "noise" or path.n_selected[-1] > 0:
             return super()._sparsest_point(path)
-        warnings.warn(
+        warn(
             "No feature exceeds the chance level of norm_strength='noise'; none is selected.",
-            UserWarning,
-            stacklevel=3,
         )
         return path[-1]
 
@@ -298,33 +295,12 @@ class LpKTASelector(PathSelector):
         return float(np.median(largest))
 
     def _check_settings(self) -> None:
-        for name, words in (
-            ("bregman_strength", ("auto",)),
-            ("norm_strength", ("auto", "noise")),
-        ):
-            value = getattr(self, name)
-            if isinstance(value, str) and value in words:
-                continue
-            if not _is_number(value) or value < 0:
-                options = " or ".join(repr(word) for word in words)
-                raise ValueError(f"{name} must be a number >= 0 or {options}, got {value!r}")
-        if self.bregman_strength == 0 and self.norm_strength == 0:
-            raise ValueError(
-                "bregman_strength and norm_strength are both 0: nothing bounds the weights"
-            )
-        if not (_is_number(self.elimination_tol) and 0 < self.elimination_tol < INVERSE_E):
-            raise ValueError(
-                "elimination_tol must lie between 0 and 1/e = 0.3679, where a weight below it "
-                f"only shrinks as p falls, got {self.elimination_tol!r}"
-            )
-        p_range = (self.p_start, self.p_stop, self.step)
-        if not all(_is_number(value) for value in p_range):
-            raise ValueError(f"p_start, p_stop and step must be numbers, got {p_range}")
-        if not (1 <= self.p_stop < self.p_start and self.step > 0):
-            raise ValueError(
-                "the path needs 1 <= p_stop < p_start and step > 0, got "
-                f"p_start={self.p_start!r}, p_stop={self.p_stop!r}, step={self.step!r}"
-            )
+        self._check_strengths()
+        checks.real(
+            "elimination_tol", self.elimination_tol, above=0, below=INVERSE_E,
+            must="lie between 0 and 1/e = 0.3679, where a weight below it only shrinks as p falls",
+        )  # fmt: skip
+        self._check_grid()
         if self.solver not in SOLVERS:
             raise ValueError(
                 f"solver must be 'exact' or 'predictor_corrector', got {self.solver!r}"
@@ -333,9 +309,29 @@ class LpKTASelector(PathSelector):
             raise ValueError(f"predictor_order must be 0, 1 or 2, got {self.predictor_order!r}")
         refuse_idle(self, IDLE)
 
+    def _check_strengths(self) -> None:
+        for name, words in (
+            ("bregman_strength", ("auto",)),
+            ("norm_strength", ("auto", "noise")),
+        ):
+            value = getattr(self, name)
+            if not (isinstance(value, str) and value in words):
+                options = " or ".join(repr(word) for word in words)
+                checks.real(name, value, at_least=0, must=f"be a number >= 0 or {options}")
+        if self.bregman_strength == 0 and self.norm_strength == 0:
+            raise ValueError(
+                "bregman_strength and norm_strength are both 0: nothing bounds the weights"
+            )
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, numbers.Real) and not isinstance(value, bool) and math.isfinite(value)
+    def _check_grid(self) -> None:
+        p_range = (self.p_start, self.p_stop, self.step)
+        if not all(checks.is_finite(value) for value in p_range):
+            raise ValueError(f"p_start, p_stop and step must be numbers, got {p_range}")
+        if not (1 <= self.p_stop < self.p_start and self.step > 0):
+            raise ValueError(
+                "the path needs 1 <= p_stop < p_start and step > 0, got "
+                f"p_start={self.p_start!r}, p_stop={self.p_stop!r}, step={self.step!r}"
+            )
 
 
 def _reference(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
-import warnings
 from typing import Any
 
 import numpy as np
@@ -11,13 +9,14 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
-from kernelpath.errors import DataError, not_one_of
+from kernelpath.errors import DataError
 from kernelpath.estimators._base import PathSelector
 from kernelpath.estimators._gmkl_kernels import training_kernel
 from kernelpath.estimators._idle import Idle, refuse_idle
 from kernelpath.estimators._nmmkl_units import (
     budgets_of,
     budgets_up_to,
+    check_budgets,
     fixed_columns,
     twins,
     unit_of_columns,
@@ -33,12 +32,13 @@ from kernelpath.tables.targets import as_vector, encode_target, infer_task
 from kernelpath.tracers.gmkl import events_between
 from kernelpath.tracers.nmmkl import BudgetPoint, published_bound, trace_budgets
 from kernelpath.tracers.nmmkl_rounding import RULES
+from kernelpath.utils import checks
 from kernelpath.utils.progress import begin, progress_bar
 from kernelpath.utils.threads import one_thread_up_to
+from kernelpath.utils.warn import warn
 
 METHOD = "nmmkl"
 ONE_THREAD_ROWS = 1000
-ALL = "all"
 LARGEST, LEAST_TOL = 1e12, 1e-10
 SOLVERS = ("auto", "newton", "spg", "pgd", "working_set", "primal", "clarabel")
 MOST_BOUND_ROWS = 2000  # more rows: the bound of Theorem 4 would take longer than the path
@@ -193,7 +193,7 @@ FeatureKernel
                 f"kernel={self.kernel!r} has kernels of several columns, which no budget can "
                 "count; take one kernel per column, such as 'bandwidths'"
             )
-        report_constant(table, bound.constant, stacklevel=4)
+        report_constant(table, bound.constant)
         units = unit_of_columns(self.groups, table)
         # Constant columns have no kernel to speak of: they are no units.
         usable = ~bound.constant[bound.features]
@@ -254,11 +254,9 @@ FeatureKernel
                 f"columns, got {asked[-1]}."
             )
         if asked[-1] > n_units:
-            warnings.warn(
+            warn(
                 f"n_features_to_select={asked[-1]}, but there are only {n_units} features to "
                 "choose from (groups count once, constant columns not at all).",
-                UserWarning,
-                stacklevel=4,
             )
         return sorted({int(min(budget, n_units)) for budget in asked})
 
@@ -297,11 +295,9 @@ FeatureKernel
         self._keep(points)
         self._state_ties()
         if self.objective_ <= 0.0:
-            warnings.warn(
+            warn(
                 "Nothing is left to explain: all errors are within epsilon, and any choice is as "
                 "good. Lower epsilon.",
-                UserWarning,
-                stacklevel=4,
             )
 
     def _on_columns(
@@ -351,12 +347,11 @@ FeatureKernel
         missed = [one for one in points if one.relaxed.status != CONVERGED]
         if missed:
             worst = max(one.relaxed.gap or np.inf for one in missed)
-            warnings.warn(
+            warn(
                 f"At {len(missed)} of {len(points)} budgets the relaxation did not reach "
                 f"tol={self.tol:g}; the largest certified gap is {worst:.1e}. Raise max_iter or "
                 "tol.",
                 ConvergenceWarning,
-                stacklevel=4,
             )
 
     def _state_ties(self) -> None:
@@ -369,45 +364,29 @@ FeatureKernel
         chosen = [int(self.support_[tie].sum()) for tie in self.ties_]
         split = [tie for tie, count in zip(self.ties_, chosen) if 0 < count < len(tie)]
         if split:
-            warnings.warn(
+            warn(
                 f"Some selected columns have twins that explain exactly as much: {shown(split)}. "
                 "Which of them was chosen means nothing; ties_ lists them.",
-                UserWarning,
-                stacklevel=4,
             )
         copies = [tie[self.support_[tie]] for tie, count in zip(self.ties_, chosen) if count > 1]
         if copies:
-            warnings.warn(
+            warn(
                 f"Some selected columns are copies of each other: {shown(copies)}. Leave out all "
                 "but one of them to spend the budget on others.",
-                UserWarning,
-                stacklevel=4,
             )
 
     def _check_settings(self) -> None:
-        for name, least in (("C", "positive"), ("tol", "positive"), ("ridge", 0), ("epsilon", 0)):
+        for name in ("C", "tol", "ridge", "epsilon"):
             value = getattr(self, name)
-            number = isinstance(value, numbers.Real) and not isinstance(value, bool)
-            if not number or not np.isfinite(value) or value < 0 or (least and value == 0):
-                words = "positive" if least else "at least 0"
-                raise ValueError(f"{name} must be a number that is {words}, got {value!r}")
-            if value > LARGEST:
-                raise ValueError(f"{name} must be at most {LARGEST:g}, got {value!r}")
-        if self.tol < LEAST_TOL:
-            raise ValueError(
-                f"tol must be at least {LEAST_TOL:g}: rounding errors, got {self.tol!r}"
-            )
-        whole = isinstance(self.max_iter, numbers.Integral) and not isinstance(self.max_iter, bool)
-        if self.max_iter is not None and not (whole and self.max_iter >= 1):
-            raise ValueError(f"max_iter must be a whole number from 1 on, got {self.max_iter!r}")
-        if self.rounding not in RULES:
-            raise not_one_of("rounding", self.rounding, RULES)
-        if self.solver not in SOLVERS:
-            raise not_one_of("solver", self.solver, SOLVERS)
-        budgets = self.n_features_to_select
-        if isinstance(budgets, str):
-            if budgets != ALL:
-                raise not_one_of("n_features_to_select", budgets, [ALL], "a number or numbers")
-            return
-        if budgets is not None:
-            budgets_of(budgets)
+            if name in ("C", "tol"):
+                checks.real(name, value, above=0, must=checks.POSITIVE)
+            else:
+                checks.real(name, value, at_least=0, must=checks.NOT_NEGATIVE)
+            checks.real(name, value, at_most=LARGEST, must=f"be at most {LARGEST:g}")
+        least = f"be at least {LEAST_TOL:g}: rounding errors"
+        checks.real("tol", self.tol, at_least=LEAST_TOL, must=least)
+        if self.max_iter is not None:
+            checks.whole("max_iter", self.max_iter, at_least=1)
+        checks.one_of("rounding", self.rounding, RULES)
+        checks.one_of("solver", self.solver, SOLVERS)
+        check_budgets(self.n_features_to_select)

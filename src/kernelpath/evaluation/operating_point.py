@@ -8,10 +8,8 @@ one function and one line in :data:`RULES`. Users may also pass their own callab
 from __future__ import annotations
 
 import json
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
-from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -19,6 +17,8 @@ import numpy as np
 from kernelpath.errors import DataError, not_one_of
 from kernelpath.evaluation.scores import PathScores, score_text
 from kernelpath.path.points import Frozen, frozen_vector
+from kernelpath.utils import checks
+from kernelpath.utils.warn import warn
 
 Rule = str | Callable[[PathScores], int]
 
@@ -72,8 +72,7 @@ class OperatingPoint(Frozen):
     parameter_name: str = "p"
 
     def __post_init__(self) -> None:
-        if isinstance(self.n_features, bool) or not isinstance(self.n_features, Integral):
-            raise TypeError(f"n_features must be an integer, got {self.n_features!r}")
+        checks.whole("n_features", self.n_features, must="be an integer", error=TypeError)
         weights = frozen_vector(self.weights, float, "weights")
         support = frozen_vector(self.support, bool, "support", len(weights))
         names = tuple(self.feature_names)
@@ -154,10 +153,8 @@ def one_se(scores: PathScores, *, budget: Any = None, tolerance: Any = None) -> 
     top = best(scores, budget=budget)
     error = float(scores.se[top])
     if np.isnan(error):
-        warnings.warn(
+        warn(
             "rule 'one_se' needs at least two folds for a standard error; taking the best size",
-            UserWarning,
-            stacklevel=2,
         )
         return top
     return int(scores.reaching(float(scores.mean[top]) - error)[0])
@@ -253,7 +250,7 @@ def choose(
         return RULES[rule](scores, budget=budget, tolerance=tolerance)
     chosen = rule(scores)
     name = getattr(rule, "__name__", type(rule).__name__)
-    if isinstance(chosen, bool) or not isinstance(chosen, Integral):
+    if not checks.is_whole(chosen):
         raise TypeError(f"rule {name!r} must return a number of features, got {chosen!r}")
     try:
         return scores.position(chosen)
@@ -266,10 +263,8 @@ def _checked_budget(budget: Any, *, required: bool) -> int | None:
         if required:
             raise ValueError("rule 'budget' needs a budget, the largest allowed number of features")
         return None
-    if isinstance(budget, bool) or not isinstance(budget, Integral):
-        raise TypeError(f"budget must be a positive integer, got {budget!r}")
-    if budget < 1:
-        raise ValueError(f"budget must be a positive integer, got {budget}")
+    checks.whole("budget", budget, must="be a positive integer", error=TypeError)
+    checks.whole("budget", int(budget), at_least=1, must="be a positive integer")
     return int(budget)
 
 
@@ -278,7 +273,7 @@ def _checked_tolerance(tolerance: Any, *, required: bool) -> float | None:
         if required:
             raise ValueError("rule 'tolerance' needs a tolerance, in units of the score")
         return None
-    if isinstance(tolerance, bool) or not isinstance(tolerance, Real):
+    if not checks.is_number(tolerance):
         raise TypeError(f"tolerance must be a number of at least 0, got {tolerance!r}")
     if not 0 <= float(tolerance) < float("inf"):
         raise ValueError(f"tolerance must be a number of at least 0, got {tolerance}")

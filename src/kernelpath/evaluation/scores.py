@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from scipy import sparse
 
 from kernelpath.errors import DataError
 from kernelpath.path.points import Frozen, Supports, frozen_csr, frozen_vector, nearest_sizes
+from kernelpath.utils import checks
 from kernelpath.utils.units import in_units, size_exponent
 
 if TYPE_CHECKING:
@@ -169,8 +169,7 @@ class PathScores(Frozen):
         DataError
             If it was not scored; the message names the nearest sizes.
         """
-        if isinstance(n_features, bool) or not isinstance(n_features, Integral):
-            raise TypeError(f"n_features must be an integer, got {n_features!r}")
+        checks.whole("n_features", n_features, must="be an integer", error=TypeError)
         k = int(n_features)
         found = np.flatnonzero(self.n_features == k)
         if len(found) == 0:

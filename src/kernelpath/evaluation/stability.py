@@ -8,7 +8,6 @@ nothing of the size of a table of all columns is made.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Integral, Real
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +24,7 @@ from kernelpath.path.points import (
     nearest_sizes,
     pick_names,
 )
+from kernelpath.utils import checks
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -89,8 +89,7 @@ class Stability(Frozen):
 
     def _ranked(self, n_features: int) -> tuple[np.ndarray, np.ndarray]:
         """Chosen columns by decreasing frequency, ties by column order, and the frequencies."""
-        if isinstance(n_features, bool) or not isinstance(n_features, Integral):
-            raise TypeError(f"n_features must be an integer, got {n_features!r}")
+        checks.whole("n_features", n_features, must="be an integer", error=TypeError)
         found = np.flatnonzero(self.n_features == int(n_features))
         if len(found) == 0:
             near = nearest_sizes(self.n_features, int(n_features))
@@ -117,8 +116,7 @@ class Stability(Frozen):
 
     def core(self, n_features: int, share: float = 1.0) -> tuple[str, ...]:
         """Names of the features that at least this share of the folds chooses at this size."""
-        if isinstance(share, bool) or not isinstance(share, Real) or not 0 < float(share) <= 1:
-            raise ValueError(f"share must be above 0 and at most 1, got {share!r}")
+        checks.real("share", share, above=0, at_most=1, must="be above 0 and at most 1")
         features, shares = self._ranked(n_features)
         kept = features[shares >= float(share) - 1e-9]  # 2/3 of three folds are two of them
         return tuple(pick_names(self.feature_names, kept.tolist()))
@@ -200,8 +198,7 @@ def stability_of(scores: PathScores, feature_names: Any = None, level: float = 0
     >>> print(stability_of(scores).index)
     [1. 1.]
     """
-    if isinstance(level, bool) or not isinstance(level, Real) or not 0 < float(level) < 1:
-        raise ValueError(f"level must be between 0 and 1, got {level!r}")
+    checks.real("level", level, above=0, below=1, must="be between 0 and 1")
     folds = [s.csr for s, done in zip(scores.supports, scores.finished) if done]
     if not folds:
         what = "no fold is finished" if scores.supports else "the scores hold no supports"

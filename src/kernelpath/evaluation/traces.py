@@ -14,6 +14,7 @@ from kernelpath.kernels import feature_kernel_settings
 from kernelpath.path.file import load_path, save_path
 from kernelpath.tracers.any_selector import ChoicesBySize
 from kernelpath.utils.archive_forms import REAL, WHOLE, Form
+from kernelpath.utils.warn import warn
 
 Arrays = dict[str, np.ndarray]
 FORMS = {
@@ -75,4 +76,4 @@ def heard(
 def say_again(warned: list) -> None:
     """Warn again of what was noted when the path was traced."""
     for kind, text in warned:
-        warnings.warn(str(text), WARNINGS.get(kind, UserWarning), stacklevel=6)
+        warn(str(text), WARNINGS.get(kind, UserWarning))

@@ -12,7 +12,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from numbers import Integral
 from operator import index as as_index
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -39,6 +38,7 @@ from kernelpath.path.points import (
     same_content,
     share_csr,
 )
+from kernelpath.utils.checks import is_whole
 from kernelpath.utils.progress import working
 
 if TYPE_CHECKING:
@@ -247,7 +247,7 @@ class FeaturePath(Frozen):
         """
         largest = self.n_features if self.extension is None else self.extension.n_usable
         wanted = f"n_features must be an integer from 0 to {largest}"
-        if isinstance(n_features, bool) or not isinstance(n_features, Integral):
+        if not is_whole(n_features):
             raise TypeError(f"{wanted}, got {n_features!r}")
         k = int(n_features)
         if not 0 <= k <= largest:

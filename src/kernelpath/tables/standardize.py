@@ -41,11 +41,11 @@ class Columns:
     ties: list[NDArray[np.intp]]
 
     @classmethod
-    def of(cls, table: Table, stacklevel: int) -> tuple[Columns, NDArray[np.float64]]:
+    def of(cls, table: Table) -> tuple[Columns, NDArray[np.float64]]:
         """Learn them from a table; also returns its columns, standardised."""
         values = as_dense(table.values)
         constant = values.min(axis=0) == values.max(axis=0)
-        report_constant(table, constant, stacklevel=stacklevel + 1)
+        report_constant(table, constant)
         usable = np.flatnonzero(~constant)
         values = values[:, usable]
         size = np.abs(values).max(axis=0)

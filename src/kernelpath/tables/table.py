@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from kernelpath.errors import DataError
 from kernelpath.utils.units import FAR, exponents_of, in_units, sizes_of
+from kernelpath.utils.warn import warn
 
 DATES = ("m", "M")  # kinds of NumPy's types for durations and dates
 NO_NUMBERS = (
@@ -195,9 +196,7 @@ def check_finite(table: Table, columns: NDArray[np.intp] | None = None) -> None:
         )
 
 
-def report_constant(
-    table: Table, constant: NDArray[np.bool_], stacklevel: int = 3, what: str = "column"
-) -> None:
+def report_constant(table: Table, constant: NDArray[np.bool_], what: str = "column") -> None:
     """Warn once about columns, or ``what`` else there is, that carry no information."""
     columns = np.flatnonzero(constant)
     if len(columns) == 0:
@@ -205,10 +204,8 @@ def report_constant(
     if len(columns) == table.shape[1]:
         raise DataError(f"Every {what} is constant; there is nothing to select.")
     words = table.sentence(columns, "is", "are").replace("Column", what.capitalize(), 1)
-    warnings.warn(
+    warn(
         f"{words} constant and will never be selected.",
-        UserWarning,
-        stacklevel=stacklevel,
     )
 
 

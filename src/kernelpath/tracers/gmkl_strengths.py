@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
 from dataclasses import replace
 from typing import Any
 
@@ -13,6 +12,7 @@ from kernelpath.mkl.problem import Problem
 from kernelpath.mkl.regularizers import L1, Lp, Regularizer
 from kernelpath.mkl.svm.dual import solve_without_kernel
 from kernelpath.tracers.gmkl import largest_strength, strength_grid
+from kernelpath.utils.checks import is_finite
 
 # Strength by default: what a unit of weight costs, as a share of the loss without any kernel.
 SUM_SHARE = 0.3  # of kernels with mean diagonal 1
@@ -88,8 +88,7 @@ def check_points(name: str, points: Any) -> None:
     """Refuse a number of points that makes no path."""
     if points is None or np.ndim(points) > 0:
         return
-    number = isinstance(points, numbers.Real) and not isinstance(points, bool)
-    if not number or int(points) != points or points < 2:
+    if not is_finite(points) or int(points) != points or points < 2:
         raise ValueError(f"{name} must be at least 2 points, or the points, got {points!r}")
 
 

@@ -8,12 +8,13 @@ which is said once.
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 from numba import njit
 from numba.core.caching import FunctionCache, _Cache
+
+from kernelpath.utils.warn import warn
 
 __all__ = ["compiled"]
 
@@ -117,9 +118,7 @@ def _say(why: str) -> None:
     if _said:
         return
     _said = True
-    warnings.warn(
+    warn(
         f"Compiled code cannot be kept, since {why}: every start compiles again, which takes some "
         "seconds. Set NUMBA_CACHE_DIR to a folder that you may write to.",
-        UserWarning,
-        stacklevel=2,
     )

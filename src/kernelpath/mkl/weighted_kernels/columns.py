@@ -8,7 +8,6 @@ and new rows are mapped to the same factor.  Kernels of high rank are kept as ma
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -36,6 +35,7 @@ from kernelpath.mkl.weighted_kernels.storage import (
     joined,
 )
 from kernelpath.tables.rows import Shares, mean_of, spread_of
+from kernelpath.utils.checks import whole
 
 TRACE_TOL = 1e-12  # share of the trace that a factor leaves out
 LEAST_RANK = 16  # factors of this rank are kept, however few rows there are
@@ -126,8 +126,8 @@ class SumOfColumnKernels(HeldSum):
         nystrom: int | None = None,
         shares: Shares = None,
     ) -> None:
-        if nystrom is not None and not (isinstance(nystrom, numbers.Integral) and nystrom >= 1):
-            raise ValueError(f"nystrom must be None or a number of rows, got {nystrom!r}")
+        if nystrom is not None:
+            whole("nystrom", nystrom, at_least=1, must="be None or a number of rows", bools=True)
         self.parts, self.nystrom = tuple(parts), nystrom
         if not self.parts:
             raise DataError("There is no kernel to combine; name at least one.")

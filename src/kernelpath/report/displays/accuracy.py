@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelpath.errors import not_one_of
 from kernelpath.evaluation.scores import PathScores, score_text
 from kernelpath.report.displays._canvas import (
     GREY,
@@ -38,6 +37,7 @@ from kernelpath.report.displays._layout import (
     scale_x,
     write_on_line,
 )
+from kernelpath.utils.checks import one_of
 
 SCALES = ("log", "linear", "fraction")
 BACKGROUND = {"fc": "white", "ec": "none", "alpha": 0.85, "pad": 0.8}  # hides the grid
@@ -137,8 +137,7 @@ class AccuracyDisplay(Picture):
             Number of features, or with "fraction" the share of all columns in percent.
         """
         others = dict(baselines or {})
-        if x not in SCALES:
-            raise not_one_of("x", x, SCALES)
+        one_of("x", x, SCALES)
         for name, other in others.items():
             if other.scoring != scores.scoring:
                 raise ValueError(
@@ -172,8 +171,7 @@ class AccuracyDisplay(Picture):
             As ``PathCV.summary()`` returns it.
         x : {"log", "linear", "fraction"}
         """
-        if x not in SCALES:
-            raise not_one_of("x", x, SCALES)
+        one_of("x", x, SCALES)
         sizes, cv = summary["sizes"], summary["cv"]
         main = {"score": [one["score"] for one in sizes], "se": [one["se"] for one in sizes]}
         main |= {"name": summary["method"], "n_features": [one["n_features"] for one in sizes]}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -17,6 +16,7 @@ from kernelpath.tracers.lp_kta.divergences import DIVERGENCES
 from kernelpath.tracers.lp_kta.predictor_corrector import trace_predictor_corrector
 from kernelpath.tracers.lp_kta.problem import PNormProblem, trace_exact
 from kernelpath.utils.archive_forms import REAL, Form
+from kernelpath.utils.warn import warn
 
 ELIMINATE = EventTable.KINDS.index("eliminate")
 LARGEST_LOG = 690.0
@@ -49,12 +49,10 @@ def trace_path(
 ) -> FeaturePath:
     """Trace the path of ``problem`` over a decreasing grid of ``p``."""
     if not problem.bounded(float(parameters[-1])):
-        warnings.warn(
+        warn(
             "Without a Bregman term (bregman_strength=0) the problem is unbounded at p = 1 for "
             "features whose alignment exceeds norm_strength; the path stops at "
             f"p = {parameters[-2]:g}.",
-            UserWarning,
-            stacklevel=3,
         )
         parameters = parameters[:-1]
     _check_range(problem, float(parameters[-1]))
