@@ -13,12 +13,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import cache
 
 import numpy as np
 
 from kernelpath.kernels import FeatureKernel
-from kernelpath.kernels._pairs import pairs_of
+from kernelpath.kernels._pairs import pairs_of, per_kernel
 from kernelpath.utils.compiled import compiled
 
 FAST = {"reassoc", "contract", "nsz"}
@@ -31,7 +30,7 @@ def _store_centred(x, origin, mean, out):
         out[j] = (x[j] - origin) - mean
 
 
-@cache
+@per_kernel
 def pairwise(kernel: type[FeatureKernel]) -> Callable:
     """Make the sum over all pairs of points, for a kernel of the package.
 

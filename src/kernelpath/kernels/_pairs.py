@@ -10,13 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kernelpath.kernels.base import PAIR_FORMULAS, FeatureKernel
 from kernelpath.utils.compiled import compiled
+
+Made = TypeVar("Made")
 
 # Division as in NumPy: that of Python looks for zeros, which keeps loops from vector instructions.
 formula = compiled(kept=False, error_model="numpy")
@@ -31,7 +33,12 @@ class Pairs:
     shifted: Any
 
 
-@cache
+def per_kernel(make: Callable[[type[FeatureKernel]], Made]) -> Callable[[Any], Made]:
+    """Make something once for each class of kernels."""
+    return cache(make)
+
+
+@per_kernel
 def pairs_of(cls: type[FeatureKernel]) -> Pairs:
     """Formulas of a class of kernels, those that it leaves out made from the others.
 
@@ -46,27 +53,35 @@ def pairs_of(cls: type[FeatureKernel]) -> Pairs:
     distance, kernel, shifted = (given.get(name) for name in PAIR_FORMULAS)
     if distance is None and kernel is None:
         raise TypeError(f"{owner.__name__} defines neither pair_distance nor pair_kernel")
-    if distance is None:
+    distance = _distance_of(kernel) if distance is None else distance
+    kernel = _kernel_of(distance) if kernel is None else kernel
+    return Pairs(distance, kernel, _shifted_of(distance) if shifted is None else shifted)
 
-        @formula
-        def distance(x, z, gamma, *settings):
-            both = kernel(x, x, gamma, *settings) + kernel(z, z, gamma, *settings)
-            return 0.5 * both - kernel(x, z, gamma, *settings)
 
-    if kernel is None:
+def _distance_of(kernel: Any) -> Any:
+    @formula
+    def distance(x, z, gamma, *settings):
+        both = kernel(x, x, gamma, *settings) + kernel(z, z, gamma, *settings)
+        return 0.5 * both - kernel(x, z, gamma, *settings)
 
-        @formula
-        def kernel(x, z, gamma, *settings):
-            return 1.0 - distance(x, z, gamma, *settings)
+    return distance
 
-    if shifted is None:
 
-        @formula
-        def shifted(x, z, gamma, *settings):
-            both = distance(x, 0.0, gamma, *settings) + distance(0.0, z, gamma, *settings)
-            return both - distance(x, z, gamma, *settings)
+def _kernel_of(distance: Any) -> Any:
+    @formula
+    def kernel(x, z, gamma, *settings):
+        return 1.0 - distance(x, z, gamma, *settings)
 
-    return Pairs(distance, kernel, shifted)
+    return kernel
+
+
+def _shifted_of(distance: Any) -> Any:
+    @formula
+    def shifted(x, z, gamma, *settings):
+        both = distance(x, 0.0, gamma, *settings) + distance(0.0, z, gamma, *settings)
+        return both - distance(x, z, gamma, *settings)
+
+    return shifted
 
 
 def distance_values(

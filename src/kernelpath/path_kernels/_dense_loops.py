@@ -9,12 +9,11 @@ A kernel that is not among the four here goes by the formula of its class.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 
 import numpy as np
 
 from kernelpath.kernels import FeatureKernel
-from kernelpath.kernels._pairs import pairs_of
+from kernelpath.kernels._pairs import pairs_of, per_kernel
 from kernelpath.kernels.codes import DELTA, LAPLACE, POLYNOMIAL, RBF
 from kernelpath.utils.compiled import compiled
 
@@ -153,7 +152,7 @@ def distances(values, first, last, codes, gamma, factors, scale, rows, columns, 
                 _polynomial_row(x, z, factors[f], scale[f], target)
 
 
-@cache
+@per_kernel
 def distances_of(kernel: type[FeatureKernel]) -> Callable:
     """Make :func:`distances` for columns that all have one kernel, by the formula of its class.
 

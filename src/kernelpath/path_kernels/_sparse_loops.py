@@ -12,12 +12,11 @@ visited in one order everywhere: training rows with earlier ones and themselves,
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 
 import numpy as np
 
 from kernelpath.kernels import FeatureKernel
-from kernelpath.kernels._pairs import pairs_of
+from kernelpath.kernels._pairs import pairs_of, per_kernel
 from kernelpath.kernels.codes import POLYNOMIAL
 from kernelpath.utils.compiled import compiled
 
@@ -37,7 +36,7 @@ def _tilde_of_powers(x, z, gamma, zero, factors, settings):
     return total
 
 
-@cache
+@per_kernel
 def tilde(kernel: type[FeatureKernel]) -> Callable:
     """Make the shifted kernel of two non-zero values, for a kernel of the package."""
     if kernel.code == POLYNOMIAL:
@@ -84,7 +83,7 @@ def code_columns(ptr, values, limit, codes, distinct, n_distinct):
                 code[i] = np.searchsorted(levels[:count], x[i])
 
 
-@cache
+@per_kernel
 def fill_tables(kernel: type[FeatureKernel]) -> Callable:
     """Make the loop that evaluates a kernel once per pair of distinct values, or of entries."""
     value_of = tilde(kernel)
@@ -152,7 +151,7 @@ def _pairs_before(a, split):
     return split * (split + 1) // 2 + (a - split) * split
 
 
-@cache
+@per_kernel
 def scatter(kernel: type[FeatureKernel]) -> Callable:
     """Make the loop that adds weighted columns to the triangle of ``train`` and to ``new``.
 

@@ -160,8 +160,8 @@ class ColumnKernels:
                     out[f - first] = scale[f] * d.ravel()
 
     def runs(
-        self, columns: NDArray[np.intp]
-    ) -> Iterator[tuple[NDArray[np.intp], type[FeatureKernel] | None, tuple[float, ...]]]:
+        self, columns: NDArray[np.integer]
+    ) -> Iterator[tuple[NDArray[np.integer], type[FeatureKernel] | None, tuple[float, ...]]]:
         """Neighbours among some columns with one formula, which is None for a user's own."""
         groups, formulas = self._formulas
         if len(formulas) == 1 or len(columns) == 0:

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import cache
 
 import numpy as np
 
 from kernelpath.kernels import FeatureKernel
-from kernelpath.kernels._pairs import pairs_of
+from kernelpath.kernels._pairs import pairs_of, per_kernel
 from kernelpath.utils.compiled import compiled
 
 BLOCK = 32  # rows and columns that are mirrored together
 
 
-@cache
+@per_kernel
 def pivoted_factor(kernel: type[FeatureKernel]) -> Callable:
     """Make the loop that fills rows of ``factor`` for a kernel of the package.
 
@@ -57,7 +56,7 @@ def pivoted_factor(kernel: type[FeatureKernel]) -> Callable:
     return pivoted_factor
 
 
-@cache
+@per_kernel
 def map_rows(kernel: type[FeatureKernel]) -> Callable:
     """Make the loop that finds rows of the factor of a kernel for new values.
 
