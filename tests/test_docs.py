@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import kernelpath as kp
+from kernelpath.kernels import _formulas
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
@@ -54,13 +55,24 @@ def test_the_guide_to_the_report_runs(tmp_path, monkeypatch):
     assert (tmp_path / "stability.png").stat().st_size > 10_000
 
 
+@pytest.fixture
+def kernels_restored():
+    tables = [getattr(_formulas, name) for name in ("KERNELS", "BY_CODE")]
+    before = [dict(table) for table in tables]
+    yield
+    for table, kept in zip(tables, before):
+        table.clear()
+        table.update(kept)
+
+
+@pytest.mark.usefixtures("kernels_restored")
 def test_what_the_guide_adds_works():
     names: dict = {"__name__": "guide"}
     blocks = python_blocks(ROOT / "docs" / "guide" / "extend.md")
-    assert len(blocks) == 4
+    assert len(blocks) == 5
     for block in blocks:
-        exec(compile(block, "extend.md", "exec"), names)
-    prices = blocks[2].split("class Prices")[1].split("data =")[0]
+        exec(compile(block, "extend.md", "exec", dont_inherit=True), names)
+    prices = blocks[3].split("class Prices")[1].split("data =")[0]
     assert sum(bool(line.strip()) for line in prices.splitlines()) <= 20
     kernel, u = names["BoundCauchy"](names["data"].X), np.linspace(-1, 1, 150)[:, None]
     d, step = np.full(8, 0.3), 1e-6 * np.eye(8)[2]

@@ -5,16 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kernelpath.kernels import Polynomial, formula_code, resolve_kernel
-from kernelpath.path_kernels import (
-    _dense_loops as _distance_loops,
-)
-from kernelpath.path_kernels import (
-    _finish_loops,
-)
-from kernelpath.path_kernels import (
-    _sparse_loops as _scatter_loops,
-)
+from kernelpath.kernels import Polynomial, resolve_kernel
+from kernelpath.path_kernels import _finish_loops, _sparse_loops
 from kernelpath.path_kernels.columns import ColumnKernels
 from kernelpath.path_kernels.dense import TILE_COLUMNS, TILE_ROWS, lower_tiles, n_pairs
 from kernelpath.path_kernels.exact_maps import two_valued
@@ -29,10 +21,7 @@ def _distances(x, z, kernel, gamma, dtype=np.float64, scale=1.0):
     values = arrays.standardise(np.concatenate([x, z])[None].astype(float))
     out = np.empty((1, len(x) * len(z)), dtype=dtype)
     m = len(x)
-    _distance_loops.distances(
-        values, 0, 1, arrays.codes, arrays.gamma, arrays.factors, np.array([scale]),
-        (0, m), (m, m + len(z)), out,
-    )  # fmt: skip
+    arrays.fill(values, (0, 1), np.array([scale]), (0, m), (m, m + len(z)), out)
     return out.reshape(m, len(z))
 
 
@@ -85,15 +74,12 @@ def test_the_shifted_kernel(kernel):
         d = half_squared_distance(x, x, kernel, gamma, 0.25)
         own = half_squared_distance(x, zero, kernel, gamma, 0.25)
         expected = own + own.T - d
+        ((_, formula, settings),) = arrays.runs(np.arange(1))
+        shifted = _sparse_loops.tilde(formula)
         for i in range(len(x)):
             for j in range(len(x)):
-                got = _scatter_loops.tilde(
-                    formula_code(kernel),
-                    values[i],
-                    values[j],
-                    gamma,
-                    arrays.zero[0],
-                    arrays.factors[0],
+                got = shifted(
+                    values[i], values[j], gamma, arrays.zero[0], arrays.factors[0], settings
                 )
                 scale = np.sqrt(expected[i, i] * expected[j, j])
                 # The last term is for the reference, whose three distances cancel.

@@ -70,6 +70,66 @@ def test_compiled_code_is_kept_for_the_next_start(fresh, tmp_path):
     assert sum(again.stats.cache_hits.values()) == 1
 
 
+FORMULA = """
+from kernelpath.utils.compiled import compiled
+
+POWER = 2.0
+
+@compiled(kept=False)
+def formula(value):
+    return value**POWER + 1.0
+"""
+USER = """
+from formula import formula
+from kernelpath.utils.compiled import compiled
+
+def make(inner):
+    @compiled()
+    def total(values):
+        out = 0.0
+        for value in values:
+            out += inner(value)
+        return out
+    return total
+
+total = make(formula)
+
+@compiled()
+def twice(values):
+    out = 0.0
+    for value in values:
+        out += 2.0 * formula(value)
+    return out
+"""
+ASK = """
+import numpy as np, user
+for loop in (user.total, user.twice):
+    print(loop(np.array([1.0, 2.0])), sum(loop.stats.cache_hits.values()))
+"""
+
+
+@jitted
+def test_an_edit_in_another_file_is_noticed(tmp_path):
+    (tmp_path / "user.py").write_text(USER)
+
+    def answers(formula):
+        (tmp_path / "formula.py").write_text(formula)
+        paths = os.pathsep.join([str(tmp_path), str(SOURCE.parent)])
+        environment = {**os.environ, "PYTHONPATH": paths, "NUMBA_CACHE_DIR": str(tmp_path / "kept")}
+        environment["PYTHONDONTWRITEBYTECODE"] = "1"  # edits within a second
+        done = subprocess.run(
+            [sys.executable, "-c", ASK], capture_output=True, text=True, env=environment, check=True
+        )
+        return done.stdout.split()
+
+    assert answers(FORMULA) == ["7.0", "0", "14.0", "0"]
+    assert answers(FORMULA) == ["7.0", "1", "14.0", "1"]
+    assert answers(FORMULA.replace("+ 1.0", "- 1.0")) == ["3.0", "0", "6.0", "0"]
+    assert answers(FORMULA.replace("POWER = 2.0", "POWER = 3.0")) == ["11.0", "0", "22.0", "0"]
+    assert answers(FORMULA.replace("kept=False", "kept=False, fastmath=True"))[1::2] == ["0", "0"]
+    assert answers("# a comment" + FORMULA) == ["7.0", "1", "14.0", "1"]
+
+
 @jitted
 @pytest.mark.parametrize("ending", ["nbi", "nbc"])
 @pytest.mark.parametrize("content", [b"", b"no pickle", None])

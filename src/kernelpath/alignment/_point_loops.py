@@ -12,29 +12,15 @@ half squared distance ``d`` of the kernel,
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
-from kernelpath.kernels.codes import DELTA, LAPLACE, POLYNOMIAL, RBF
+from kernelpath.kernels import FeatureKernel
+from kernelpath.kernels._pairs import pairs_of, per_kernel
 from kernelpath.utils.compiled import compiled
 
 FAST = {"reassoc", "contract", "nsz"}
-
-
-@compiled()
-def _half_squared_distance(code, x, z, gamma, degree, coef0):
-    gap = x - z
-    if code == RBF:
-        return -math.expm1(-gamma * gap * gap)
-    if code == LAPLACE:
-        return -math.expm1(-gamma * abs(gap))
-    if code == DELTA:
-        return 0.0 if x == z else 1.0
-    if code != POLYNOMIAL:
-        return math.nan
-    xx = (coef0 + gamma * x * x) ** degree
-    zz = (coef0 + gamma * z * z) ** degree
-    return 0.5 * (xx + zz) - (coef0 + gamma * x * z) ** degree
 
 
 @compiled()
@@ -44,33 +30,43 @@ def _store_centred(x, origin, mean, out):
         out[j] = (x[j] - origin) - mean
 
 
-@compiled()
-def pairwise(values, ptr, columns, shared, which, origin, mean, gamma, code, degree, coef0, out):
-    """Sum over all pairs of points: exact, O(points^2) time, O(points) memory."""
-    n_columns = columns.shape[0]
-    row = np.empty(n_columns)
-    for f in which:
-        x = values[ptr[f] : ptr[f + 1]]
-        if code == POLYNOMIAL:  # the others depend on differences only
-            x = np.empty(ptr[f + 1] - ptr[f])
-            _store_centred(values[ptr[f] : ptr[f + 1]], origin[f], mean[f], x)
-        offset = 0 if shared else ptr[f]
-        numerator = 0.0
-        trace = 0.0
-        mass = 0.0
-        for i in range(x.shape[0]):
-            row[:] = 0.0
-            for j in range(i):
-                d = _half_squared_distance(code, x[i], x[j], gamma[f], degree, coef0)
-                for c in range(n_columns):
-                    row[c] += columns[c, offset + j] * d
-            mass += columns[0, offset + i]
-            trace += 2.0 * columns[0, offset + i] * row[0]
-            for c in range(1, n_columns):
-                numerator -= 2.0 * columns[c, offset + i] * row[c]
-        out[f, 0] = numerator
-        out[f, 1] = trace / mass
-        out[f, 2] = 0.0
+@per_kernel
+def pairwise(kernel: type[FeatureKernel]) -> Callable:
+    """Make the sum over all pairs of points, for a kernel of the package.
+
+    It is exact and takes O(points^2) time and O(points) memory.
+    """
+    distance = pairs_of(kernel).distance
+    centred = not kernel.of_differences
+
+    @compiled()
+    def pairwise(values, ptr, columns, shared, which, origin, mean, gamma, settings, out):
+        n_columns = columns.shape[0]
+        row = np.empty(n_columns)
+        for f in which:
+            x = values[ptr[f] : ptr[f + 1]]
+            if centred:
+                x = np.empty(ptr[f + 1] - ptr[f])
+                _store_centred(values[ptr[f] : ptr[f + 1]], origin[f], mean[f], x)
+            offset = 0 if shared else ptr[f]
+            numerator = 0.0
+            trace = 0.0
+            mass = 0.0
+            for i in range(x.shape[0]):
+                row[:] = 0.0
+                for j in range(i):
+                    d = distance(x[i], x[j], gamma[f], *settings)
+                    for c in range(n_columns):
+                        row[c] += columns[c, offset + j] * d
+                mass += columns[0, offset + i]
+                trace += 2.0 * columns[0, offset + i] * row[0]
+                for c in range(1, n_columns):
+                    numerator -= 2.0 * columns[c, offset + i] * row[c]
+            out[f, 0] = numerator
+            out[f, 1] = trace / mass
+            out[f, 2] = 0.0
+
+    return pairwise
 
 
 @compiled()

@@ -22,7 +22,14 @@ from kernelpath.alignment.expansions import (
 )
 from kernelpath.alignment.fused import FusedPass
 from kernelpath.alignment.own import own_pairwise
-from kernelpath.kernels import RBF, FeatureKernel, codes, formula_code
+from kernelpath.kernels import (
+    RBF,
+    FeatureKernel,
+    built_in_formula,
+    codes,
+    formula_code,
+    formula_settings,
+)
 from kernelpath.tables.targets import Target
 
 NONE, TWO_VALUED, PAIRWISE, CHEBYSHEV, FOURIER, SORTED = range(6)
@@ -166,8 +173,8 @@ class Contraction:
             for values in (job.widths.gamma, job.center, *job.block.statistics.anchors)
         )
         code, exact = self.code, self.method == "exact"
-        degree, coef0 = getattr(self.kernel, "degree", 1), getattr(self.kernel, "coef0", 0.0)
-        if code == codes.OWN:
+        known = built_in_formula(self.kernel)
+        if known is None:
             own_pairwise(self.kernel, ragged, which, origin, mean, gamma, out)
         elif algorithm == TWO_VALUED:
             _point_loops.two_valued(*args, high, out)
@@ -186,9 +193,11 @@ class Contraction:
         elif code == codes.DELTA and not exact:
             _point_loops.delta_sorted(*args, out)
         elif code == codes.POLYNOMIAL and not exact:
+            degree, coef0 = self.kernel.degree, self.kernel.coef0  # type: ignore[attr-defined]
             _point_loops.powers(*args, origin, mean, gamma, degree, coef0, out)
         else:
-            _point_loops.pairwise(*args, origin, mean, gamma, code, degree, coef0, out)
+            settings = formula_settings(self.kernel)
+            _point_loops.pairwise(known)(*args, origin, mean, gamma, settings, out)
         return out[which]
 
     def _chebyshev(self, job: _Job, which: NDArray[np.intp], finer: bool) -> NDArray[np.float64]:

@@ -214,7 +214,7 @@ EXPLICIT = {
     "shape": Form(WHOLE, (2,), low=0),
     "columns": Form(WHOLE, _EACH, low=0),
     "kinds": Form(WHOLE, _EACH, low=0, high=NYSTROM),
-    "codes": Form(WHOLE, _EACH, low=0, high=max(map(formula_code, map(resolve_kernel, KERNELS)))),
+    "codes": Form(WHOLE, _EACH, low=0),
     "gamma": Form(REAL, _EACH, low=0),
     "center": Form(REAL, _EACH),
     "factors": Form(REAL, ("used", "powers"), low=0),
@@ -291,7 +291,9 @@ def machine_forms(kind: str, meta: dict[str, Any], n_columns: int) -> dict[str, 
     own = HEAD | STATES[kind][3]
     own["columns"] = replace(own["columns"], high=n_columns - 1)
     if kind == "mapped" and meta["map"] == "columns":
-        own = own | named("map/", {name: within(form, "map ") for name, form in EXPLICIT.items()})
+        known = max(formula_code(resolve_kernel(name)) for name in KERNELS)
+        forms = EXPLICIT | {"codes": replace(EXPLICIT["codes"], high=known)}
+        own = own | named("map/", {name: within(form, "map ") for name, form in forms.items()})
     elif kind == "mapped":
         if meta["map"] == "mapped":
             raise ValueError("a map of a map")

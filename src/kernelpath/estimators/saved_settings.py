@@ -1,7 +1,8 @@
 """Settings of an estimator as JSON and arrays, and back: one mechanism for all of them.
 
-Plain values, arrays, random generators and objects of the classes in :data:`KNOWN` come back as
-they were; a class is found in that table and never imported by a name out of a file.  Everything
+Plain values, arrays, random generators, kernels of the package and objects of the classes in
+:data:`KNOWN` come back as they were; a class is found in these tables and never imported by a name
+out of a file.  Everything
 else, a user's subclass of a known class too, is foreign: what comes back is a stand-in that keeps
 its ``repr``, and that :func:`refuse_stand_ins` names before a fit.
 """
@@ -21,6 +22,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from kernelpath.errors import DataError
+from kernelpath.kernels import KERNELS
 
 Arrays = dict[str, np.ndarray]
 
@@ -36,7 +38,6 @@ KNOWN = {
     ),
     "kernelpath.predictors.weighted_kernel": ("WeightedKernelSVM",),
     "kernelpath.predictors.joint_rbf": ("JointRBFSVM",),
-    "kernelpath.kernels": ("RBF", "Laplace", "Delta", "Polynomial", "Linear"),
     "kernelpath.tracers.lp_kta.divergences": ("SquaredEuclidean", "GeneralizedKL"),
     "kernelpath.mkl.regularizers": ("NoRegularizer", "L1", "Lp", "ElasticNet", "MixedNorm"),
     "kernelpath.mkl.feasible_sets": ("NonNegative", "Simplex", "CappedSimplex", "Box", "LpBall"),
@@ -159,9 +160,9 @@ class SettingsWriter:
 
     def _object(self, value: Any) -> dict[str, Any]:
         name = getattr(value, "__name__", "") if inspect.isfunction(value) else type(value).__name__
-        if name not in HOMES:
-            raise _Foreign
         known = _known(name)
+        if known is None:
+            raise _Foreign
         if inspect.isfunction(value):
             if value is not known:  # one of the user's own with this name
                 raise _Foreign
@@ -197,7 +198,9 @@ def _short_repr(value: Any) -> str:
 
 
 def _known(name: str) -> Any:
-    return getattr(import_module(HOMES[name]), name)
+    """Class or function of a name; None where there is none."""
+    kernels = {kernel.__name__: kernel for kernel in KERNELS.values()}
+    return getattr(import_module(HOMES[name]), name) if name in HOMES else kernels.get(name)
 
 
 # -- and back --------------------------------------------------------------------------------------
@@ -250,14 +253,14 @@ def _read_random(saved: dict, arrays: Arrays) -> Any:
 
 def _read_object(saved: dict, arrays: Arrays) -> Any:
     name = saved["class"]
-    if name not in HOMES or not isinstance(known := _known(name), type):
+    if not isinstance(known := _known(name), type):
         raise ValueError(f"unknown class {name!r}")
     return known(**decode_all(saved["settings"], arrays))
 
 
 def _read_function(saved: dict, arrays: Arrays) -> Any:
     name = saved["function"]
-    if name not in HOMES or not inspect.isfunction(known := _known(name)):
+    if not inspect.isfunction(known := _known(name)):
         raise ValueError(f"unknown function {name!r}")
     return known
 

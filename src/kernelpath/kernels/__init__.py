@@ -1,5 +1,8 @@
 """Kernels of one feature, and how their width adapts to a column."""
 
+from typing import Any
+
+from kernelpath.kernels._formulas import built_in, built_in_formula, formula_settings
 from kernelpath.kernels.feature import (
     KERNELS,
     RBF,
@@ -23,11 +26,22 @@ __all__ = [
     "Laplace",
     "Linear",
     "Polynomial",
+    "built_in",
+    "built_in_formula",
     "check_traced",
     "distance_block",
     "feature_kernel_settings",
     "formula_code",
+    "formula_settings",
     "kernel_diagonal",
     "kernel_values",
     "resolve_kernel",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Find a kernel of the package by the name of its class."""
+    for kernel in KERNELS.values():
+        if kernel.__name__ == name:
+            return kernel
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,7 +1,7 @@
-"""Numbers by which compiled loops know the formulas of the package's own kernels.
+"""Numbers of the formulas of the package's own kernels, in files and where one is looked for.
 
-Every loop writes its formula out, in the form that it can do fast and without cancellation, and
-answers NaN to a number that it does not know.  Which kernel has such a formula is decided by
+A kernel has its number from its class (:mod:`kernelpath.kernels._formulas`); here are those that
+have an algorithm of their own somewhere.  Which kernel has which formula is decided by
 :func:`kernelpath.kernels.formula_code`, nowhere else.
 """
 

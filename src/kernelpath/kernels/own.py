@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from kernelpath.errors import ExtensionError
 from kernelpath.kernels import codes
-from kernelpath.kernels.feature import DIAGONAL_BLOCK, FeatureKernel, formula_code
+from kernelpath.kernels.base import DIAGONAL_BLOCK, FeatureKernel
+from kernelpath.kernels.feature import formula_code
 from kernelpath.utils.probes import as_numbers, read_only
 
 Vector = NDArray[np.float64]

@@ -11,49 +11,43 @@ visited in one order everywhere: training rows with earlier ones and themselves,
 
 from __future__ import annotations
 
-import math
+from collections.abc import Callable
 
 import numpy as np
 
-from kernelpath.kernels.codes import DELTA, LAPLACE, POLYNOMIAL, RBF
+from kernelpath.kernels import FeatureKernel
+from kernelpath.kernels._pairs import pairs_of, per_kernel
+from kernelpath.kernels.codes import POLYNOMIAL
 from kernelpath.utils.compiled import compiled
 
 ONE, FEW, PAIRS, EVALUATE = 0, 1, 2, 3
 
 
-@compiled()
-def tilde(code, x, z, gamma, zero, factors):
-    """The shifted kernel of two non-zero values, without cancellation.
+@compiled(kept=False)
+def _tilde_of_powers(x, z, gamma, zero, factors, settings):
+    """Polynomial columns arrive centred and scaled, and ``zero`` is where the raw value 0 went."""
+    total = 0.0
+    x_power, z_power, zero_power = 1.0, 1.0, 1.0
+    for b in range(factors.shape[0]):
+        x_power *= x
+        z_power *= z
+        zero_power *= zero
+        total += factors[b] * (x_power - zero_power) * (z_power - zero_power)
+    return total
 
-    For the exponential kernels it is ``d(x,0) d(z,0) + k(x,0) k(z,0) (exp(2 gamma s) - 1)`` with
-    ``s`` the shared part of the two values.  Polynomial columns arrive centred and scaled, and
-    ``zero`` is where the raw value 0 went.
-    """
-    if code == DELTA:
-        return 2.0 if x == z else 1.0
-    if code == POLYNOMIAL:
-        total = 0.0
-        x_power, z_power, zero_power = 1.0, 1.0, 1.0
-        for b in range(factors.shape[0]):
-            x_power *= x
-            z_power *= z
-            zero_power *= zero
-            total += factors[b] * (x_power - zero_power) * (z_power - zero_power)
-        return total
-    if code == RBF:
-        tx, tz = gamma * x * x, gamma * z * z
-        t = gamma * (x - z) * (x - z)
-        shared = 2.0 * gamma * x * z
-    elif code != LAPLACE:
-        return math.nan
-    else:
-        tx, tz = gamma * abs(x), gamma * abs(z)
-        t = gamma * abs(x - z)
-        shared = 2.0 * min(tx, tz) if (x > 0.0) == (z > 0.0) else 0.0
-    first = math.expm1(-tx) * math.expm1(-tz)
-    if shared > 1.0:  # exp(shared) may overflow
-        return first + (math.exp(-t) - math.exp(-tx - tz))
-    return first + math.exp(-tx - tz) * math.expm1(shared)
+
+@per_kernel
+def tilde(kernel: type[FeatureKernel]) -> Callable:
+    """Make the shifted kernel of two non-zero values, for a kernel of the package."""
+    if kernel.code == POLYNOMIAL:
+        return _tilde_of_powers
+    shifted = pairs_of(kernel).shifted
+
+    @compiled(kept=False)
+    def tilde(x, z, gamma, zero, factors, settings):
+        return shifted(x, z, gamma, *settings)
+
+    return tilde
 
 
 @compiled()
@@ -89,29 +83,36 @@ def code_columns(ptr, values, limit, codes, distinct, n_distinct):
                 code[i] = np.searchsorted(levels[:count], x[i])
 
 
-@compiled()
-def fill_tables(
-    ptr, split, values, distinct, n_distinct, kinds, kernel, gamma, zero, factors, start, tables
-):
-    """Evaluate the kernel once per pair of distinct values, or once per pair of entries."""
-    for f in range(ptr.shape[0] - 1):
-        position = start[f]
-        if kinds[f] <= FEW:
-            levels = distinct[ptr[f] : ptr[f] + n_distinct[f]]
-            for a in range(levels.shape[0]):
-                for b in range(levels.shape[0]):
-                    tables[position] = tilde(
-                        kernel[f], levels[a], levels[b], gamma[f], zero[f], factors[f]
-                    )
-                    position += 1
-        elif kinds[f] == PAIRS:
-            middle = ptr[f] + split[f]
-            for a in range(ptr[f], ptr[f + 1]):
-                for b in range(ptr[f], min(a + 1, middle)):
-                    tables[position] = tilde(
-                        kernel[f], values[a], values[b], gamma[f], zero[f], factors[f]
-                    )
-                    position += 1
+@per_kernel
+def fill_tables(kernel: type[FeatureKernel]) -> Callable:
+    """Make the loop that evaluates a kernel once per pair of distinct values, or of entries."""
+    value_of = tilde(kernel)
+
+    @compiled()
+    def fill_tables(
+        columns, ptr, split, values, distinct, n_distinct, kinds, gamma, zero, factors, settings,
+        start, tables,
+    ):  # fmt: skip
+        for f in columns:
+            position = start[f]
+            if kinds[f] <= FEW:
+                levels = distinct[ptr[f] : ptr[f] + n_distinct[f]]
+                for a in range(levels.shape[0]):
+                    for b in range(levels.shape[0]):
+                        tables[position] = value_of(
+                            levels[a], levels[b], gamma[f], zero[f], factors[f], settings
+                        )
+                        position += 1
+            elif kinds[f] == PAIRS:
+                middle = ptr[f] + split[f]
+                for a in range(ptr[f], ptr[f + 1]):
+                    for b in range(ptr[f], min(a + 1, middle)):
+                        tables[position] = value_of(
+                            values[a], values[b], gamma[f], zero[f], factors[f], settings
+                        )
+                        position += 1
+
+    return fill_tables
 
 
 @compiled()
@@ -143,49 +144,55 @@ def _add_one(rows, split, value, n_train, only_new, train, new):
 
 
 @compiled()
-def scatter(
-    columns, weights, ptr, split, rows, values, codes, n_distinct, kinds, kernel, gamma, zero,
-    factors, start, tables, n_train, only_new, train, new,
-):  # fmt: skip
-    """Add weighted columns to the lower triangle of ``train`` and to ``new``.
+def _pairs_before(a, split):
+    """Number of pairs visited before entry ``a`` of a column with ``split`` training entries."""
+    if a <= split:
+        return a * (a + 1) // 2
+    return split * (split + 1) // 2 + (a - split) * split
+
+
+@per_kernel
+def scatter(kernel: type[FeatureKernel]) -> Callable:
+    """Make the loop that adds weighted columns to the triangle of ``train`` and to ``new``.
 
     With ``only_new`` training rows are but partners of the new ones, and ``train`` may be empty.
     ``rows`` and ``codes`` are unsigned: signed indices would be tested for wrapping around.
     Column by column beats row by row, although the rows of the result leave the cache: the
     lengths of the inner loop are 1, 2, 3, ..., which the processor predicts.
     """
-    for position in range(columns.shape[0]):
-        f = columns[position]
-        w = weights[position]
-        begin = ptr[f]
-        middle = begin + split[f]
-        table = start[f]
-        if kinds[f] == ONE:
-            own = rows[begin : ptr[f + 1]]
-            _add_one(own, split[f], w * tables[table], n_train, only_new, train, new)
-            continue
-        for a in range(middle if only_new else begin, ptr[f + 1]):
-            end = min(a + 1, middle)
-            target = train[rows[a]] if a < middle else new[rows[a] - n_train]
-            if kinds[f] == FEW:
-                first = table + codes[a] * n_distinct[f]
-                level = tables[first : first + n_distinct[f]]
-                for b in range(begin, end):
-                    target[rows[b]] += w * level[codes[b]]
-            elif kinds[f] == PAIRS:
-                first = table + _pairs_before(a - begin, split[f])
-                for b in range(begin, end):
-                    target[rows[b]] += w * tables[first + b - begin]
-            else:
-                for b in range(begin, end):
-                    target[rows[b]] += w * tilde(
-                        kernel[f], values[a], values[b], gamma[f], zero[f], factors[f]
-                    )
+    value_of = tilde(kernel)
 
+    @compiled()
+    def scatter(
+        columns, weights, ptr, split, rows, values, codes, n_distinct, kinds, gamma, zero, factors,
+        settings, start, tables, n_train, only_new, train, new,
+    ):  # fmt: skip
+        for position in range(columns.shape[0]):
+            f = columns[position]
+            w = weights[position]
+            begin = ptr[f]
+            middle = begin + split[f]
+            table = start[f]
+            if kinds[f] == ONE:
+                own = rows[begin : ptr[f + 1]]
+                _add_one(own, split[f], w * tables[table], n_train, only_new, train, new)
+                continue
+            for a in range(middle if only_new else begin, ptr[f + 1]):
+                end = min(a + 1, middle)
+                target = train[rows[a]] if a < middle else new[rows[a] - n_train]
+                if kinds[f] == FEW:
+                    first = table + codes[a] * n_distinct[f]
+                    level = tables[first : first + n_distinct[f]]
+                    for b in range(begin, end):
+                        target[rows[b]] += w * level[codes[b]]
+                elif kinds[f] == PAIRS:
+                    first = table + _pairs_before(a - begin, split[f])
+                    for b in range(begin, end):
+                        target[rows[b]] += w * tables[first + b - begin]
+                else:
+                    for b in range(begin, end):
+                        target[rows[b]] += w * value_of(
+                            values[a], values[b], gamma[f], zero[f], factors[f], settings
+                        )
 
-@compiled()
-def _pairs_before(a, split):
-    """Number of pairs visited before entry ``a`` of a column with ``split`` training entries."""
-    if a <= split:
-        return a * (a + 1) // 2
-    return split * (split + 1) // 2 + (a - split) * split
+    return scatter

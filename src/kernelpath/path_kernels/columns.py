@@ -5,13 +5,16 @@ For sparse tables it is ``d(x, 0) + d(0, z) - d(x, z)``, which vanishes where a 
 dense ones it is ``-d``, but for polynomials, whose ``d`` of an outlier would drown its kernel, the
 kernel of the centred column without its constant.  The form depends on the type of the training
 table and the kernel parameters alone, not on the rows at hand, so that a model may mix kernels
-computed on different occasions.  A kernel of the user's own stands as ``-d`` in any table.
+computed on different occasions.  A kernel of the user's own stands as ``-d`` in any table, and
+so does one of the package that looks at more than differences.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property
+from itertools import pairwise
 from math import comb
 from typing import Any
 
@@ -20,7 +23,14 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from kernelpath.errors import DataError
-from kernelpath.kernels import FeatureKernel, codes, distance_block, formula_code
+from kernelpath.kernels import (
+    FeatureKernel,
+    codes,
+    distance_block,
+    formula_code,
+    formula_settings,
+)
+from kernelpath.kernels._formulas import BY_CODE
 from kernelpath.path_kernels import _dense_loops as _distance_loops
 from kernelpath.tables.table import canonical, column_list, columns_not_finite
 
@@ -41,6 +51,7 @@ class ColumnKernels:
     codes, gamma, center : ndarray of shape (n_columns,)
     factors : ndarray of shape (n_columns, largest degree)
         Polynomial kernels: factors of the powers 1, 2, ... of the centred and scaled column.
+        Others: the settings of the kernel, if it has any.
     own : ndarray of object, shape (n_columns,), optional
         Kernels of the user's own, None where compiled loops know the kernel.
     """
@@ -60,9 +71,9 @@ class ColumnKernels:
         center: NDArray[np.float64],
     ) -> ColumnKernels:
         """Arrays for kernel ``kernels[which[i]]`` of column ``i``."""
-        powers = [_power_factors(kernel) for kernel in kernels]
-        factors = np.zeros((len(kernels), max(1, *(len(row) for row in powers), 1)))
-        for row, values in zip(factors, powers):
+        given = [_factors(kernel) for kernel in kernels]
+        factors = np.zeros((len(kernels), max(1, *(len(row) for row in given), 1)))
+        for row, values in zip(factors, given):
             row[: len(values)] = values
         numbers = np.array([formula_code(kernel) for kernel in kernels], dtype=np.int64)
         own = None
@@ -88,17 +99,17 @@ class ColumnKernels:
 
     @property
     def centred(self) -> NDArray[np.intp]:
-        """Columns whose kernel is the user's own and gets the centred value."""
-        return np.flatnonzero(self.codes == codes.OWN)
+        """Columns whose kernel gets the centred value: all but those of differences."""
+        return np.flatnonzero(self._of(_takes_centred))
 
     @property
     def degree(self) -> NDArray[np.int64]:
         """Highest power of the kernel, 0 where it is not a polynomial."""
         powers = np.arange(1, self.factors.shape[1] + 1)
-        return np.where(self.factors > 0, powers, 0).max(axis=1)
+        return np.where((self.factors > 0) & self.polynomial[:, None], powers, 0).max(axis=1)
 
     def standardise(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Centre own columns, and scale polynomial ones too, of feature-major values, in place."""
+        """Centre feature-major values that need it, and scale polynomial ones too, in place."""
         own = self.centred
         if len(own):
             values[own] -= self.center[own, None]
@@ -133,13 +144,53 @@ class ColumnKernels:
         _distance_loops.distances(
             values, first, last, self.codes, self.gamma, self.factors, scale, rows, columns, out
         )
-        if self.own is None:
+        if not self._any_passed_over:
             return
-        for f in range(first, last):
-            if self.own[f] is not None:
-                x, z = values[f, slice(*rows)], values[f, slice(*columns)]
-                d = distance_block(self.own[f], x, z, float(self.gamma[f]))
-                out[f - first] = scale[f] * d.ravel()
+        for part, formula, settings in self.runs(np.arange(first, last)):
+            begin, end = int(part[0]), int(part[-1]) + 1
+            if formula is not None and formula.code not in _distance_loops.WRITTEN_OUT:
+                _distance_loops.distances_of(formula)(
+                    values, begin, end, self.gamma, settings, scale, rows, columns,
+                    out[begin - first : end - first],
+                )  # fmt: skip
+            elif formula is None and self.own is not None:
+                for f in range(begin, end):
+                    x, z = values[f, slice(*rows)], values[f, slice(*columns)]
+                    d = distance_block(self.own[f], x, z, float(self.gamma[f]))
+                    out[f - first] = scale[f] * d.ravel()
+
+    def runs(
+        self, columns: NDArray[np.integer]
+    ) -> Iterator[tuple[NDArray[np.integer], type[FeatureKernel] | None, tuple[float, ...]]]:
+        """Neighbours among some columns with one formula, which is None for a user's own."""
+        groups, formulas = self._formulas
+        if len(formulas) == 1 or len(columns) == 0:
+            yield from ((columns, *formula) for formula in formulas if len(columns))
+            return
+        group = groups[columns]
+        starts = [0, *(np.flatnonzero(np.diff(group)) + 1).tolist(), len(columns)]
+        for start, end in pairwise(starts):
+            yield columns[start:end], *formulas[group[start]]
+
+    @cached_property
+    def _formulas(
+        self,
+    ) -> tuple[NDArray[np.intp], list[tuple[type[FeatureKernel] | None, tuple[float, ...]]]]:
+        """Group of each column, and formula and settings of each group."""
+        keys = np.column_stack([self.codes, self.factors])
+        if len(keys) and (keys == keys[0]).all():
+            return np.zeros(len(keys), dtype=np.intp), [_formula(keys[0])]
+        distinct, groups = np.unique(keys, axis=0, return_inverse=True)
+        return groups.ravel(), [_formula(key) for key in distinct]
+
+    @cached_property
+    def _any_passed_over(self) -> bool:
+        """Whether the loop over several kernels leaves out columns."""
+        return not np.isin(self.codes, _distance_loops.WRITTEN_OUT).all()
+
+    def _of(self, test: Callable[[int], bool]) -> NDArray[np.bool_]:
+        """Columns whose formula has a property."""
+        return np.isin(self.codes, [code for code in np.unique(self.codes).tolist() if test(code)])
 
     @property
     def zero(self) -> NDArray[np.float64]:
@@ -149,13 +200,28 @@ class ColumnKernels:
     @property
     def shiftable(self) -> NDArray[np.bool_]:
         """Columns whose kernel, in a sparse table, is shifted to vanish at 0."""
-        return ~(np.abs(self.zero) > FARTHEST_ZERO) & (self.codes != codes.OWN)
+        return ~(np.abs(self.zero) > FARTHEST_ZERO) & ~self._of(_takes_centred)
 
 
-def _power_factors(kernel: FeatureKernel) -> list[float]:
-    """``(c + t)^degree = constant + sum_b factor_b t^b``."""
+def _takes_centred(code: int) -> bool:
+    """Whether a formula gets centred values; polynomials get them scaled as well."""
+    return code != codes.POLYNOMIAL and (code == codes.OWN or not BY_CODE[code].of_differences)
+
+
+def _formula(key: NDArray[np.float64]) -> tuple[type[FeatureKernel] | None, tuple[float, ...]]:
+    """Class of the package and settings of a column, from its code and factors."""
+    code = int(key[0])
+    if code == codes.OWN:
+        return None, ()
+    known = BY_CODE[code]
+    n_settings = 0 if code == codes.POLYNOMIAL else len(fields(known))
+    return known, tuple(key[1 : 1 + n_settings].tolist())
+
+
+def _factors(kernel: FeatureKernel) -> Sequence[float]:
+    """``(c + t)^degree = constant + sum_b factor_b t^b``; the settings of another kernel."""
     if formula_code(kernel) != codes.POLYNOMIAL:
-        return []
+        return formula_settings(kernel)
     degree, coef0 = kernel.degree, kernel.coef0  # type: ignore[attr-defined]
     return [comb(degree, b) * coef0 ** (degree - b) for b in range(1, degree + 1)]
 
@@ -164,7 +230,7 @@ def _power_factors(kernel: FeatureKernel) -> list[float]:
 class DenseColumns:
     """Feature-major columns of all rows, training rows first; polynomial ones standardised.
 
-    Columns of a kernel of the user's own are centred.
+    Columns of a kernel that looks at more than differences are centred.
 
     ``shifted`` marks those whose form is shifted to vanish at 0.
     """

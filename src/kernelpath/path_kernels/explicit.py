@@ -2,7 +2,7 @@ r"""An explicit map of the combined kernel, for more rows than a kernel matrix a
 
 Every column is mapped by itself, to a few numbers whose products give its weighted kernel up to
 ``f(x) + f(z)``, which a linear model with an intercept does not see.  Linear, polynomial and
-categorical kernels and columns with few values have exact maps; other RBF and Laplace columns
+categorical kernels and columns with few values have exact maps; other columns
 take the Nystrom map of a few of their own values.  Nothing in here but arrays.
 """
 
@@ -94,7 +94,7 @@ class ExplicitMap:
         bank : KernelBank
         weights : array of shape (n_columns,)
         n_components : int
-            Most numbers for an RBF or Laplace column.
+            Most numbers for a column whose kernel has no exact map.
         max_rows : int
             Rows, evenly spaced, among whose values landmarks and categories are found.
         """
@@ -237,7 +237,7 @@ def _anchored(
     Unlike the kernel it has no constant part, so a wide kernel loses no digits to it.
     """
     q, m = len(landmarks), len(x)
-    points = np.concatenate([x, landmarks, [anchor]])[None]
+    points = kernel.standardise(np.concatenate([x, landmarks, [anchor]])[None])
     d = kernel.distances(points, (m, m + q + 1), (0, m + q))[0]
     return (d[-1, :m] + d[-1, m:, None] - d[:-1, :m]).T
 

@@ -58,10 +58,12 @@ class Scatter:
             sizes[fits] = self._pairs()[fits]
         self._start = np.concatenate([[0], np.cumsum(sizes)])
         self._tables = np.empty(int(self._start[-1]))
-        loops.fill_tables(
-            columns.ptr, columns.split, columns.values, distinct, self._n_distinct, self._kinds,
-            kernels.codes, kernels.gamma, self._zero, kernels.factors, self._start, self._tables,
-        )  # fmt: skip
+        for part, formula, settings in kernels.runs(np.arange(len(columns.split))):
+            loops.fill_tables(formula)(
+                part, columns.ptr, columns.split, columns.values, distinct, self._n_distinct,
+                self._kinds, kernels.gamma, self._zero, kernels.factors, settings, self._start,
+                self._tables,
+            )  # fmt: skip
 
     def _pairs(self) -> NDArray[np.int64]:
         """Pairs of stored entries of each column."""
@@ -80,11 +82,15 @@ class Scatter:
         """Add a point to the lower triangle of ``train`` and to ``new``."""
         columns, kernels = self._columns, self._columns.kernels
         which, weights = self._weights.row(point)
-        loops.scatter(
-            which, weights, columns.ptr, columns.split, columns.rows, columns.values, self._codes,
-            self._n_distinct, self._kinds, kernels.codes, kernels.gamma, self._zero,
-            kernels.factors, self._start, self._tables, columns.n_train, self._only_new, train, new,
-        )  # fmt: skip
+        done = 0
+        for part, formula, settings in kernels.runs(which):
+            loops.scatter(formula)(
+                part, weights[done : done + len(part)], columns.ptr, columns.split, columns.rows,
+                columns.values, self._codes, self._n_distinct, self._kinds, kernels.gamma,
+                self._zero, kernels.factors, settings, self._start, self._tables, columns.n_train,
+                self._only_new, train, new,
+            )  # fmt: skip
+            done += len(part)
 
     def shift(self, point: int) -> NDArray[np.float64] | None:
         """Nothing: the shifted kernel is the form of sparse tables."""

@@ -1,5 +1,9 @@
 """Loops compiled by numba, kept on disk for the next start where that is possible.
 
+Kept code is found by all that it was made of: the function, and the functions and constants that it
+takes from other files, such as the formula of a kernel.  After an edit of any of them it is
+compiled again.
+
 A cache that cannot be used is no reason to stop: an installation that only its owner may write
 to, a container without a home, a full disk or a damaged file cost the time of compiling again,
 which is said once.
@@ -7,10 +11,13 @@ which is said once.
 
 from __future__ import annotations
 
+import hashlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from types import CodeType, ModuleType
 from typing import Any
 
+import numpy as np
 from numba import njit
 from numba.core.caching import FunctionCache, _Cache
 
@@ -21,18 +28,20 @@ __all__ = ["compiled"]
 _said = False
 
 
-def compiled(**options: Any) -> Callable[[Callable], Any]:
+def compiled(*, kept: bool = True, **options: Any) -> Callable[[Callable], Any]:
     """Compile a function at its first call, without the lock of the interpreter.
 
     Parameters
     ----------
+    kept : bool
+        On disk; not worth it for a small function that becomes a part of others.
     **options
         Of ``numba.njit``, such as ``fastmath`` and ``inline``.
     """
 
     def decorate(function: Callable) -> Any:
         dispatcher = njit(nogil=True, **options)(function)
-        if dispatcher is not function:  # else NUMBA_DISABLE_JIT is set
+        if kept and dispatcher is not function:  # else NUMBA_DISABLE_JIT is set
             dispatcher._cache = KindCache(function)
         return dispatcher
 
@@ -52,7 +61,7 @@ class KindCache(_Cache):
         self._disk: FunctionCache | None = None
         self._why = ""
         try:
-            self._disk = FunctionCache(function)
+            self._disk = _ByContent(function)
         except (RuntimeError, OSError):  # no folder that can be written to
             given = os.environ.get("NUMBA_CACHE_DIR")
             places = f"{given} nor " if given else ""
@@ -107,6 +116,77 @@ class KindCache(_Cache):
         """Forget what is kept."""
         if self._disk is not None:
             self._disk.flush()
+
+
+class _ByContent(FunctionCache):
+    """The cache of numba, with a key that knows the functions of other files too."""
+
+    def _index_key(self, sig: Any, codegen: Any) -> tuple:
+        return sig, codegen.magic_tuple(), content_key(self._py_func)
+
+
+def content_key(function: Callable) -> str:
+    """Hash of a function and of all compiled functions and constants that it uses."""
+    found = hashlib.sha256()
+    met, waiting = {function}, [function]
+    while waiting:
+        function = waiting.pop()
+        found.update(repr(_code_parts(function.__code__)).encode())
+        for name, value in _used(function):
+            inner = getattr(value, "py_func", None)
+            text = _constant(value) if inner is None else _options(value)
+            found.update(f"{name}={text}".encode())
+            if inner is not None and inner not in met:
+                met.add(inner)
+                waiting.append(inner)
+    return found.hexdigest()
+
+
+def _code_parts(code: CodeType) -> list:
+    """What the result of a function depends on, in its own code."""
+    parts: list[Any] = [code.co_code, code.co_names, code.co_varnames, code.co_freevars]
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            parts.append(_code_parts(constant))
+        else:  # the order of a set of text is another one in each process
+            parts.append(
+                sorted(map(repr, constant)) if isinstance(constant, frozenset) else constant
+            )
+    return parts
+
+
+def _names(code: CodeType) -> set[str]:
+    inner = (constant for constant in code.co_consts if isinstance(constant, CodeType))
+    return set(code.co_names).union(*map(_names, inner))
+
+
+def _used(function: Callable) -> Iterator[tuple[str, Any]]:
+    """Names that a function takes from around it, and what they stand for."""
+    cells = zip(function.__code__.co_freevars, function.__closure__ or ())
+    around = {name: cell.cell_contents for name, cell in cells}
+    names = sorted(_names(function.__code__))
+    around.update((n, function.__globals__[n]) for n in names if n in function.__globals__)
+    for name, value in sorted(around.items()):
+        if isinstance(value, ModuleType):
+            yield from ((n, getattr(value, n)) for n in names if hasattr(value, n))
+        else:
+            yield name, value
+
+
+def _constant(value: Any) -> str | None:
+    """Text of a number, of several, or of a word; None for anything else."""
+    if isinstance(value, np.ndarray):
+        return f"{value.dtype}{value.shape}{value.tobytes()!r}"
+    if isinstance(value, tuple):
+        return repr([_constant(item) for item in value])
+    known = isinstance(value, bool | int | float | complex | str | bytes | np.generic)
+    return repr(value) if known else None
+
+
+def _options(dispatcher: Any) -> str:
+    options = getattr(dispatcher, "targetoptions", {})
+    texts = {k: sorted(v) if isinstance(v, set | frozenset) else v for k, v in options.items()}
+    return repr(sorted(texts.items(), key=lambda item: item[0]))
 
 
 def _words(error: Exception) -> str:

@@ -3,76 +3,78 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
-from kernelpath.kernels.codes import DELTA, LAPLACE, POLYNOMIAL, RBF
+from kernelpath.kernels import FeatureKernel
+from kernelpath.kernels._pairs import pairs_of, per_kernel
 from kernelpath.utils.compiled import compiled
 
 BLOCK = 32  # rows and columns that are mirrored together
 
 
-@compiled()
-def _kernel(code, x, z, gamma, degree, coef0):
-    gap = x - z
-    if code == RBF:
-        return math.exp(-gamma * gap * gap)
-    if code == LAPLACE:
-        return math.exp(-gamma * abs(gap))
-    if code == DELTA:
-        return 1.0 if x == z else 0.0
-    if code != POLYNOMIAL:
-        return math.nan
-    return (coef0 + gamma * x * z) ** degree
+@per_kernel
+def pivoted_factor(kernel: type[FeatureKernel]) -> Callable:
+    """Make the loop that fills rows of ``factor`` for a kernel of the package.
 
-
-@compiled()
-def pivoted_factor(x, code, gamma, degree, coef0, tol, factor, pivots):
-    """Fill rows of ``factor`` until what is left of the trace is at most ``tol`` of it.
-
-    Every step takes the row that is explained worst.  Returns the number of rows filled and the
-    share of the trace that is left, larger than ``tol`` if there was no room for more.
+    It ends when what is left of the trace is at most ``tol`` of it.  Every step takes the row that
+    is explained worst.  Returned are the number of rows filled and the share of the trace that is
+    left, larger than ``tol`` if there was no room for more.
     """
-    n = x.shape[0]
-    rest = np.empty(n)
-    total = 0.0
-    for t in range(n):
-        rest[t] = _kernel(code, x[t], x[t], gamma, degree, coef0)
-        total += rest[t]
-    left = total
-    rank = 0
-    while left > tol * total:
-        if rank == factor.shape[0]:
-            break
-        j = np.argmax(rest)
-        root = math.sqrt(rest[j])
-        pivots[rank] = j
-        left = 0.0
+    value_of = pairs_of(kernel).kernel
+
+    @compiled()
+    def pivoted_factor(x, gamma, settings, tol, factor, pivots):
+        n = x.shape[0]
+        rest = np.empty(n)
+        total = 0.0
         for t in range(n):
-            value = _kernel(code, x[j], x[t], gamma, degree, coef0)
-            for s in range(rank):
-                value -= factor[s, j] * factor[s, t]
-            value /= root
-            factor[rank, t] = value
-            rest[t] = max(rest[t] - value * value, 0.0)
-            left += rest[t]
-        rest[j] = 0.0
-        rank += 1
-    return rank, (left / total if total > 0.0 else 0.0)
+            rest[t] = value_of(x[t], x[t], gamma, *settings)
+            total += rest[t]
+        left = total
+        rank = 0
+        while left > tol * total:
+            if rank == factor.shape[0]:
+                break
+            j = np.argmax(rest)
+            root = math.sqrt(rest[j])
+            pivots[rank] = j
+            left = 0.0
+            for t in range(n):
+                value = value_of(x[j], x[t], gamma, *settings)
+                for s in range(rank):
+                    value -= factor[s, j] * factor[s, t]
+                value /= root
+                factor[rank, t] = value
+                rest[t] = max(rest[t] - value * value, 0.0)
+                left += rest[t]
+            rest[j] = 0.0
+            rank += 1
+        return rank, (left / total if total > 0.0 else 0.0)
+
+    return pivoted_factor
 
 
-@compiled()
-def map_rows(x, points, triangle, code, gamma, degree, coef0, out):
-    """Rows of the factor for new values: ``out[s, t]`` by forward substitution.
+@per_kernel
+def map_rows(kernel: type[FeatureKernel]) -> Callable:
+    """Make the loop that finds rows of the factor of a kernel for new values.
 
-    ``points`` are the values of the pivots, ``triangle[s, q]`` the factor ``q`` at pivot ``s``.
+    ``points`` are the values of the pivots, ``triangle[s, q]`` the factor ``q`` at pivot ``s``;
+    ``out[s, t]`` follows by forward substitution.
     """
-    for t in range(x.shape[0]):
-        for s in range(points.shape[0]):
-            value = _kernel(code, points[s], x[t], gamma, degree, coef0)
-            for q in range(s):
-                value -= triangle[s, q] * out[q, t]
-            out[s, t] = value / triangle[s, s]
+    value_of = pairs_of(kernel).kernel
+
+    @compiled()
+    def map_rows(x, points, triangle, gamma, settings, out):
+        for t in range(x.shape[0]):
+            for s in range(points.shape[0]):
+                value = value_of(points[s], x[t], gamma, *settings)
+                for q in range(s):
+                    value -= triangle[s, q] * out[q, t]
+                out[s, t] = value / triangle[s, s]
+
+    return map_rows
 
 
 @compiled()

@@ -20,8 +20,8 @@ from kernelpath.errors import DataError
 from kernelpath.kernels import (
     Delta,
     FeatureKernel,
-    codes,
-    formula_code,
+    built_in_formula,
+    formula_settings,
     kernel_diagonal,
     kernel_values,
 )
@@ -64,13 +64,10 @@ class ColumnKernel:
         """Kernel values between two tables of these columns only, centred as in training."""
         if len(self.columns) == 1:
             return kernel_values(self.kernel, X[:, 0], Z[:, 0], self.gamma)
-        inner, kernel, code = X @ Z.T, self.kernel, formula_code(self.kernel)
-        if code == codes.POLYNOMIAL:
-            return (kernel.coef0 + self.gamma * inner) ** kernel.degree  # type: ignore[attr-defined]
-        if code != codes.RBF:
-            raise ValueError(f"the kernel {kernel!r} takes one column, got {self.columns}")
-        distance = np.add.outer(np.square(X).sum(axis=1), np.square(Z).sum(axis=1)) - 2.0 * inner
-        return np.exp(-self.gamma * np.maximum(distance, 0.0))
+        of_rows = getattr(built_in_formula(self.kernel), "gram_of_rows", None)
+        if of_rows is None:
+            raise ValueError(f"the kernel {self.kernel!r} takes one column, got {self.columns}")
+        return of_rows(self.kernel, X, Z, self.gamma)
 
     def diagonal(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
         """Kernel values of each row with itself."""
@@ -79,13 +76,12 @@ class ColumnKernel:
         return np.array([self.gram(x[None], x[None])[0, 0] for x in X])
 
     @property
-    def formula(self) -> tuple[int, float, int, float] | None:
-        """Code, width, degree and constant for compiled loops; None if they cannot do it."""
-        code = formula_code(self.kernel)
-        if len(self.columns) > 1 or code == codes.OWN:
+    def formula(self) -> tuple[type[FeatureKernel], float, tuple[float, ...]] | None:
+        """Class, width and settings for compiled loops; None if they cannot do it."""
+        known = built_in_formula(self.kernel)
+        if len(self.columns) > 1 or known is None:
             return None
-        degree, coef0 = getattr(self.kernel, "degree", 1), getattr(self.kernel, "coef0", 0.0)
-        return code, float(self.gamma), int(degree), float(coef0)
+        return known, float(self.gamma), formula_settings(self.kernel)
 
 
 class SumOfColumnKernels(HeldSum):

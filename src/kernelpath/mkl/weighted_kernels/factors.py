@@ -55,7 +55,8 @@ class Factor:
         if formula is not None:
             raw = np.empty((len(self.points), len(own)))
             points = np.ascontiguousarray(self.points[:, 0])
-            map_rows(own[:, 0], points, self.triangle, *formula, raw)
+            kernel, *numbers = formula
+            map_rows(kernel)(own[:, 0], points, self.triangle, *numbers, raw)
         else:
             values = part.gram(self.points, own)
             raw = linalg.solve_triangular(self.triangle, values, lower=True)
@@ -90,7 +91,8 @@ def make_factor(
     rows, pivots = np.empty((most, n)), np.empty(most, dtype=np.intp)
     formula = part.formula
     if formula is not None:
-        rank, left = pivoted_factor(own[:, 0], *formula, tol, rows, pivots)
+        kernel, *numbers = formula
+        rank, left = pivoted_factor(kernel)(own[:, 0], *numbers, tol, rows, pivots)
     else:
         rank, left = _pivoted(part, own, tol, rows, pivots)
     rows, pivots = rows[:rank], pivots[:rank]
