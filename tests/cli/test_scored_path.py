@@ -138,7 +138,7 @@ def test_groups_stay_together_and_are_no_feature(tmp_path, frame, monkeypatch):
     def watch(self, X, y, groups=None):
         seen["groups"] = groups
         model = fit(self, X, y, groups=groups)
-        seen["splits"] = model._setup.splits
+        seen["splits"] = model._run.splits
         return model
 
     monkeypatch.setattr(cv_module.PathCV, "fit", watch)

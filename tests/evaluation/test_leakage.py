@@ -145,7 +145,7 @@ CVS = {
 
 
 def _splits(model):
-    return [(set(train.tolist()), set(test.tolist())) for train, test in model._setup.splits]
+    return [(set(train.tolist()), set(test.tolist())) for train, test in model._run.splits]
 
 
 @pytest.mark.parametrize("name", CVS)
@@ -212,7 +212,7 @@ def _learned(model):
     """Settings and inner scores of the fold, computed again from the setup of the fit."""
     from kernelpath.evaluation.folds import evaluate_fold
 
-    setup = model._setup
+    setup = model._run
     result = evaluate_fold(setup.study, 0, *setup.splits[0])
     return {k: (c.predictor, c.setting, str(c.score)) for k, c in result.tuned.items()}
 

@@ -289,7 +289,7 @@ def test_plan_and_progress(capsys):
 
 def test_nested_score():
     model = path_cv(nested=True, cv=3).fit(X, Y)
-    splits = model._setup.splits
+    splits = model._run.splits
     for fold, (train, test) in enumerate(splits):
         inner = path_cv(cv=3).fit(X[train], Y[train])
         assert model.nested_score_.per_fold[fold] == inner.score(X[test], Y[test])

@@ -91,8 +91,8 @@ def _same(one, other):
     assert one.operating_point_ == other.operating_point_
     assert one.path_ == other.path_
     assert getattr(one, "nested_score_", None) == getattr(other, "nested_score_", None)
-    assert {k: c.setting for k, c in one._choices.items()} == {
-        k: c.setting for k, c in other._choices.items()
+    assert {k: c.settings for k, c in one._models.items()} == {
+        k: c.settings for k, c in other._models.items()
     }
     np.testing.assert_array_equal(one.decision_function(X), other.decision_function(X))
 

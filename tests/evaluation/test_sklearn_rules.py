@@ -259,7 +259,7 @@ def test_routing_to_scorer_or_predictor(to_scorer):
         model = path_cv(selector, predictor=predictor, scoring=scorer)
         model.fit(X, Y, sample_weight=WEIGHT)
     assert Weighted.seen == [None] * 3
-    for fold, (train, test) in enumerate(model._setup.splits):
+    for fold, (train, test) in enumerate(model._run.splits):
         column = np.flatnonzero(model.scores_.supports[fold].toarray()[0])
         in_fit, in_score = (None, WEIGHT[test]) if to_scorer else (WEIGHT[train], None)
         fitted = GaussianNB().fit(X[train][:, column], Y[train], sample_weight=in_fit)
@@ -275,7 +275,7 @@ def test_routing_groups_to_the_splitter():
         own = path_cv(cv=2).fit(X, Y, groups=groups)
     plain = path_cv(cv=GroupKFold(2)).fit(X, Y, groups=groups)
     same_scores(routed.scores_, plain.scores_)
-    for train, test in own._setup.splits:
+    for train, test in own._run.splits:
         assert not set(groups[train]) & set(groups[test])
 
 
@@ -305,7 +305,7 @@ def test_routing_inside_a_search():
             path_cv(cv=GroupKFold(2), task="classification"), {"rule": ["best", "one_se"]}, cv=2
         )
         search.fit(X, Y, groups=groups)
-    for train, test in search.best_estimator_._setup.splits:
+    for train, test in search.best_estimator_._run.splits:
         assert not set(groups[train]) & set(groups[test])
 
 

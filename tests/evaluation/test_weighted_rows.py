@@ -112,13 +112,13 @@ def test_copies_of_measured_rows_stay_together_in_inner_folds():
     X, y = ring()
     again = np.repeat(np.arange(80), 2)
     model = path_cv(cv=2, predictor="auto").fit(X[again], y[again])
-    study = model._setup.study
+    study = model._run.study
     rows = np.arange(160)
     for train, test in study.inner_splits(rows):
         assert not set(again[train]) & set(again[test])
         assert sorted([*train, *test]) == rows.tolist()
     few = (X > 0).astype(float)  # 64 kinds of rows at most: the same one is rightly met again
-    coarse = path_cv(cv=2, predictor="auto").fit(few[again], y[again])._setup.study
+    coarse = path_cv(cv=2, predictor="auto").fit(few[again], y[again])._run.study
     assert not coarse.copies.kept_together
     assert any(set(again[train]) & set(again[test]) for train, test in coarse.inner_splits(rows))
 
@@ -138,4 +138,4 @@ def test_copies_do_not_depend_on_storage_or_order():
 def test_no_copies_no_change():
     assert one_by_group(np.arange(5), None) is None
     X, y = ring()
-    assert path_cv().fit(X, y)._setup.study._distinct(np.arange(80)) is None
+    assert path_cv().fit(X, y)._run.study._distinct(np.arange(80)) is None

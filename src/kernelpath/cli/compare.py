@@ -97,7 +97,7 @@ def _write(found: Comparison, record: Record, output: Output) -> list[Path]:
     if output.out is None:
         return []
     record.seconds = found.seconds
-    record.data["fingerprint"] = found.model._setup.fingerprint
+    record.data["fingerprint"] = found.model.fingerprint_
     written, skipped = write_together(
         output.out,
         COMPARISON_FILES,

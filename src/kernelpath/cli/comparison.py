@@ -139,7 +139,7 @@ class Comparison:
 
     def as_dict(self) -> dict[str, Any]:
         """Everything, as JSON can hold it."""
-        study = self.model._setup.study
+        study = self.model._run.study
         return {
             "format": "kernelpath-comparison",
             "version": 1,

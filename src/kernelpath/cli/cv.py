@@ -56,7 +56,7 @@ class CVRun:
         return {
             "method": summary["method"],
             "task": self.model.task_,
-            "n_samples": int(self.model._setup.study.rows.n_rows),
+            "n_samples": int(self.model.plan_.n_rows),
             "n_features": summary["n_features"],
             "seconds": round(self.seconds, 3),
             "notes": self.notes,

@@ -206,7 +206,7 @@ def write_scored(run: CVRun, record: Record, output: Output) -> list[Path]:
     from kernelpath.cli.record import write_page_alone
 
     record.seconds = run.seconds
-    record.data["fingerprint"] = run.model._setup.fingerprint
+    record.data["fingerprint"] = run.model.fingerprint_
     written: list[Path] = []
     if output.out is not None:
         written, skipped = write_together(

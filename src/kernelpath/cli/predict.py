@@ -179,8 +179,8 @@ def _size(model: Any, n_features: int | None) -> int:
 
     if n_features is None:
         return int(model.operating_point_.n_features)
-    if n_features not in model._models:
-        known = " and ".join(f"{k:,}" for k in sorted(model._models))
+    if n_features not in model.sizes_with_model:
+        known = " and ".join(f"{k:,}" for k in model.sizes_with_model)
         raise DataError(
             f"the file holds models with {known} features, none with {n_features}; run kernelpath "
             f"path --cv again with --n-features {n_features}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,13 +19,12 @@ from kernelpath.estimators._path_cv_routing import route
 from kernelpath.estimators.lp_kta import LpKTASelector
 from kernelpath.estimators.saved_settings import refuse_stand_ins
 from kernelpath.evaluation.checkpoint import FoldStore, Tracer
+from kernelpath.evaluation.cross_validation import CrossValidation, make_plan
 from kernelpath.evaluation.folds import check_scoring_works
 from kernelpath.evaluation.operating_point import check_rule
 from kernelpath.evaluation.study import Copies, Split, Study, inner_of, unit_of_scores
-from kernelpath.evaluation.tuning import n_candidates, n_tuning_fits
-from kernelpath.evaluation.work_plan import WorkMeter, WorkPlan
-from kernelpath.path.feature_path import FeaturePath
-from kernelpath.predictors.base import LARGE_ROWS, TrainingRows
+from kernelpath.evaluation.tuning import n_candidates
+from kernelpath.evaluation.work_plan import WorkMeter
 from kernelpath.predictors.libsvm import Task
 from kernelpath.predictors.models import check_response
 from kernelpath.tables.encoding import TableEncoder
@@ -40,23 +39,6 @@ if TYPE_CHECKING:
     from kernelpath.estimators.path_cv import PathCV
 
 
-@dataclass
-class Setup:
-    """What is known before the folds: the study, its rows split, the path of all rows."""
-
-    study: Study
-    splits: list[Split]
-    part: TrainingRows
-    path: FeaturePath
-    encoder: TableEncoder
-    plan: WorkPlan
-    meter: WorkMeter
-    scoring: str
-    fingerprint: str
-    baselines: dict[str, Study]
-    store: FoldStore
-
-
 def prepare(
     model: PathCV,
     X: Any,
@@ -65,7 +47,7 @@ def prepare(
     sample_weight: Any,
     params: dict[str, Any],
     open_store: Callable[[], FoldStore],
-) -> Setup:
+) -> CrossValidation:
     """Check everything that can be checked, trace the path of all rows, and plan the work.
 
     The store of finished work is opened once nothing is left to refuse that is cheap to see.
@@ -101,7 +83,7 @@ def prepare(
     names = rows.names
     if names is None and getattr(model, "feature_names_in_", None) is not None:
         names = model.feature_names_in_
-    return Setup(
+    return CrossValidation(
         study=study,
         splits=splits,
         part=part,
@@ -113,6 +95,7 @@ def prepare(
         fingerprint=known,
         baselines=baselines,
         store=store,
+        n_jobs=model.n_jobs,
     )
 
 
@@ -259,29 +242,6 @@ def _seed(random_state: Any) -> int:
     if isinstance(random_state, np.random.Generator):
         return int(random_state.integers(2**31 - 1))
     return int(check_random_state(random_state).randint(2**31 - 1))
-
-
-def make_plan(study: Study, splits: Sequence[Split], n_paths: int) -> WorkPlan:
-    n_inner = 3
-    if not isinstance(study.inner_cv, int | np.integer):
-        n_inner = int(study.inner_cv.get_n_splits(np.zeros(len(study.y)), study.y, study.groups))
-    else:
-        n_inner = int(study.inner_cv)
-    tuning = n_tuning_fits(study, n_inner)
-    n = max(len(train) for train, _ in splits)
-    one = 8 * n * n if n <= LARGE_ROWS else 8 * n * 500
-    return WorkPlan(
-        n_rows=study.rows.n_rows,
-        n_columns=study.rows.shape[1],
-        n_folds=len(splits),
-        n_sizes=len(study.sizes),
-        n_traces=n_paths * len(splits) * (1 + (n_inner if tuning else 0)),
-        n_tuning_fits=n_paths * len(splits) * tuning,
-        n_fits=n_paths * len(splits) * len(study.sizes),
-        n_candidates=n_candidates(study),
-        n_paths=n_paths,
-        memory=4 * one + min(len(study.sizes) * one, study.memory_limit),
-    )
 
 
 def baseline_studies(study: Study, baselines: Any) -> dict[str, Study]:

@@ -21,11 +21,11 @@ from kernelpath.estimators._model_state import machine_forms, machine_from, mach
 from kernelpath.estimators._path_cv_setup import check_switches, is_own, resolve_scorer
 from kernelpath.estimators.path_cv import PathCV
 from kernelpath.estimators.saved_settings import NotSaved, SettingsWriter, decode_all
+from kernelpath.evaluation.cross_validation import FittedModel
 from kernelpath.evaluation.nested import NestedScore
 from kernelpath.evaluation.operating_point import OperatingPoint, check_rule
 from kernelpath.evaluation.scores import PathScores
 from kernelpath.evaluation.stability import stability_of
-from kernelpath.evaluation.tuning import TunedChoice
 from kernelpath.path.file import load_path, save_path
 from kernelpath.predictors.libsvm import Task
 from kernelpath.predictors.models import ConstantModel, KernelModel
@@ -87,9 +87,8 @@ def save_model(model: PathCV, file: str | os.PathLike | BinaryIO) -> None:
         arrays["nested/n_features"] = model.nested_score_.n_features
     header["models"] = {}
     for k, fitted in model._models.items():
-        kind, meta, own = _model_state(fitted)
-        chosen = model._choices[k].setting if k in model._choices else {}
-        header["models"][str(k)] = {"kind": kind, "meta": meta, "settings": chosen}
+        kind, meta, own = _model_state(fitted.model)
+        header["models"][str(k)] = {"kind": kind, "meta": meta, "settings": fitted.settings}
         arrays |= {f"model {k}/{key}": value for key, value in own.items()}
     with saving(MODEL, file):
         write_archive(MODEL, file, header, arrays, model_forms)
@@ -242,24 +241,21 @@ def _build(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> PathCV:
         model.nested_score_ = NestedScore(**own, scoring=model.scores_.scoring)
     task = Task(model.task_, classes, None, model.probability)
     model._models = {
-        int(k): _model(saved, _own(arrays, f"model {k}"), task)
-        for k, saved in header["models"].items()
-    }
-    model._choices = {
-        int(k): TunedChoice(-1, saved["settings"], float("nan"))
+        int(k): FittedModel(_model(saved, _own(arrays, f"model {k}"), task), saved["settings"])
         for k, saved in header["models"].items()
     }
     calibrated = model.probability and model.task_ == "classification"
     if any(fitted.has_proba != calibrated for fitted in _machines(model)):
         raise ValueError("the machines are not calibrated as the model says")
-    model.model_ = model._models[model.operating_point_.n_features]
+    model.model_ = model._models[model.operating_point_.n_features].model
     if not isinstance(model.scoring, NotSaved):  # a function cannot be saved
         model.scorer_, _ = resolve_scorer(model.scoring, model.task_)
     return model
 
 
 def _machines(model: PathCV) -> list[Any]:
-    return [fitted for fitted in model._models.values() if isinstance(fitted, KernelModel)]
+    models = [fitted.model for fitted in model._models.values()]
+    return [one for one in models if isinstance(one, KernelModel)]
 
 
 def _check_classes(classes: np.ndarray | None, task: str) -> None:

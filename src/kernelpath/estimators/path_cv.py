@@ -3,30 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from copy import copy
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from kernelpath.errors import DataError
-from kernelpath.estimators import _path_cv_fit as fitting
 from kernelpath.estimators import _path_cv_routing as routing
 from kernelpath.estimators._base import PlainSelector
 from kernelpath.estimators._notebook import NotebookCard
+from kernelpath.estimators._path_cv_prepare import baseline_studies, prepare, warn_of_baselines
 from kernelpath.estimators._path_cv_setup import is_own
 from kernelpath.evaluation.checkpoint import FoldStore
+from kernelpath.evaluation.cross_validation import CrossValidation, FittedModel, FullPoint
+from kernelpath.evaluation.nested import nested_score
 from kernelpath.evaluation.operating_point import OperatingPoint, choose
-from kernelpath.evaluation.run import collect
+from kernelpath.evaluation.scores import PathScores
 from kernelpath.evaluation.stability import stability_of
 from kernelpath.evaluation.study import unit_of_scores
+from kernelpath.path.feature_path import FeaturePath
 from kernelpath.predictors.base import HeldOutRegressor
 from kernelpath.tables.reading import read_new, read_new_numbers
 from kernelpath.tables.table import Table
 from kernelpath.tables.targets import as_vector
+from kernelpath.tracers.any_selector import RANKED
+from kernelpath.utils.checks import whole
+from kernelpath.utils.progress import begin, no_progress, progress_bar
 from kernelpath.utils.units import in_units
 
 if TYPE_CHECKING:
@@ -113,6 +120,8 @@ class PathCV(NotebookCard, PlainSelector, BaseEstimator):
     baseline_scores_ : dict of str to PathScores
     nested_score_ : NestedScore
         With ``nested=True``.
+    fingerprint_ : str
+        Of table and target: the same data have the same.
     model_, classes_, task_, plan_, scorer_, n_features_in_, feature_names_in_
 
     Notes
@@ -213,16 +222,17 @@ class PathCV(NotebookCard, PlainSelector, BaseEstimator):
         goes on from the last model that was scored (from the folder ``memory`` even in a new
         process): what it finds is, to the last bit, what a fit without interrupt finds.
         """
-        with fitting.visible(self):
-            setup = fitting.prepare(self, X, y, groups, sample_weight, params, self._open_store)
-            self._reset(setup)
-            store = setup.store
-            self._interrupted = store  # until all is done: after any failure fit goes on from here
+        with self._visible():
+            run = prepare(self, X, y, groups, sample_weight, params, self._open_store)
+            self._reset(run)
+            self._interrupted = run.store  # until all is done: fit goes on after any failure
             try:
-                self._work(setup, store)
+                self._work(run)
             except KeyboardInterrupt as interrupt:
-                self._keep_finished(setup, store)
-                interrupt.add_note(fitting.interrupted_note(setup, store))
+                known = run.scores_so_far()
+                if known is not None:
+                    self.scores_ = known
+                interrupt.add_note(run.interrupted_note())
                 raise
         self.__dict__.pop("_interrupted", None)
         return self
@@ -232,42 +242,45 @@ class PathCV(NotebookCard, PlainSelector, BaseEstimator):
         kept = getattr(self, "_interrupted", None)
         return kept if kept is not None and self.memory is None else FoldStore(self.memory)
 
-    def _work(self, setup: fitting.Setup, store: FoldStore) -> None:
+    def _visible(self) -> AbstractContextManager[None]:
+        """A progress bar for what is done inside, unless lines are written instead."""
+        return nullcontext() if self.verbose else progress_bar()
+
+    def _work(self, run: CrossValidation) -> None:
         """Everything that takes long."""
-        results = fitting.run(self, setup, store)
-        self.scores_ = collect(setup.study, results[""], setup.scoring, self.n_features_in_)
-        self.baseline_scores_ = {
-            name: collect(setup.study, folds, setup.scoring, self.n_features_in_)
-            for name, folds in results.items()
-            if name
-        }
+        scores = run.run()
+        self.scores_ = scores.pop("")
+        self.baseline_scores_ = scores
         self.stability_ = stability_of(self.scores_, self.path_.feature_names)
         self.operating_point_ = self.choose()
-        self.model_ = self._models[self.operating_point_.n_features]
-        setup.meter.say(f"PathCV: {self.operating_point_}")
+        self.model_ = self._models[self.operating_point_.n_features].model
+        run.meter.say(f"PathCV: {self.operating_point_}")
         if self.nested:
-            self.nested_score_ = fitting.nested_score(self, setup, store)
+            asked = (self.cv, self.n_features, self.rule, self.budget, self.tolerance)
+            self.nested_score_ = nested_score(run, self._nested_fit, asked, self.verbose)
 
-    def _reset(self, setup: fitting.Setup) -> None:
+    def _nested_fit(self, selector: Any, store: FoldStore, X: Any, y: Any, **params: Any) -> PathCV:
+        """The whole procedure on other rows, for the outer loop."""
+        inner = clone(self).set_params(
+            nested=False, baselines=(), verbose=0, task=self.task_, selector=selector
+        )
+        inner._interrupted = store  # its folds are kept with the others
+        return inner.fit(X, y, **params)
+
+    def _reset(self, run: CrossValidation) -> None:
         """Forget an earlier fit, and remember what is known before the folds."""
         for name in [name for name in vars(self) if name in OUTCOMES]:
             delattr(self, name)
-        self._setup = setup
-        self._models: dict[int, Any] = {}
-        self._choices: dict[int, Any] = {}
-        self.task_ = setup.study.task.kind
-        if setup.study.task.classes is not None:
-            self.classes_ = setup.study.task.classes
-        self.scorer_ = setup.study.scorer
-        self.plan_ = setup.plan
-        self.path_ = setup.path
-        self._encoder = setup.encoder
-
-    def _keep_finished(self, setup: fitting.Setup, store: FoldStore) -> None:
-        """Scores of the folds that were finished before an interrupt."""
-        results = fitting.finished(setup, store)
-        if any(result is not None for result in results):
-            self.scores_ = collect(setup.study, results, setup.scoring, self.n_features_in_)
+        self._run = run
+        self._models: dict[int, FittedModel] = {}
+        self.task_ = run.study.task.kind
+        if run.study.task.classes is not None:
+            self.classes_ = run.study.task.classes
+        self.scorer_ = run.study.scorer
+        self.plan_ = run.plan
+        self.path_ = run.path
+        self.fingerprint_ = run.fingerprint
+        self._encoder = run.encoder
 
     # -- use ----------------------------------------------------------------------------------
 
@@ -321,9 +334,34 @@ class PathCV(NotebookCard, PlainSelector, BaseEstimator):
         check_is_fitted(self, "model_")
         if n_features is None:
             return self.model_
-        k = fitting.checked_size(n_features, self.n_features_in_)
-        fitting.fit_at(self, k)
-        return self._models[k]
+        k = _checked_size(n_features, self.n_features_in_)
+        self._fit_at(k)
+        return self._models[k].model
+
+    @property
+    def sizes_with_model(self) -> list[int]:
+        """Numbers of features with a model at hand; a loaded model can predict at no others."""
+        check_is_fitted(self, "model_")
+        return sorted(self._models)
+
+    def _fit_at(self, k: int) -> None:
+        """Fit the model at one size on all rows, unless that was done before."""
+        if k in self._models:
+            return
+        run = getattr(self, "_run", None)
+        if run is None:
+            known = ", ".join(map(str, sorted(self._models)))
+            raise DataError(
+                f"There is no model with {k} features here, only {known}: copies, pickles and "
+                f"files come without the training rows. Use save(file, n_features={k}), or predict "
+                "at that size before copying, or fit again."
+            )
+        run.check_unchanged()
+        run.meter.say(f"PathCV: fitting {k:,} features on all {run.study.rows.n_rows:,} rows")
+        with self._visible():
+            begin("fitting on all rows")
+            with no_progress():
+                self._models[k] = run.model_at(k)
 
     def choose(
         self, rule: Any = None, *, budget: int | None = None, tolerance: float | None = None
@@ -339,12 +377,46 @@ class PathCV(NotebookCard, PlainSelector, BaseEstimator):
             implies its rule.
         """
         check_is_fitted(self, "scores_")
-        rule, budget, tolerance = fitting.rule_of(self, rule, budget, tolerance)
-        place = choose(self.scores_, rule, budget=budget, tolerance=tolerance)
-        k = int(self.scores_.n_features[place])
-        if "_setup" in self.__dict__:  # a loaded model knows the scores, not the rows
-            fitting.fit_at(self, k)
-        return fitting.operating_point(self, k, place, rule)
+        rule, budget, tolerance = self._rule(rule, budget, tolerance)
+        position = choose(self.scores_, rule, budget=budget, tolerance=tolerance)
+        k = int(self.scores_.n_features[position])
+        if hasattr(self, "_run"):  # a loaded model knows the scores, not the rows
+            self._fit_at(k)
+        return self._operating_point(k, position, rule)
+
+    def _rule(self, rule: Any, budget: Any, tolerance: Any) -> tuple[Any, Any, Any]:
+        """Rule, budget and tolerance meant by the arguments of ``choose``."""
+        if rule is None and budget is None and tolerance is None:
+            return self.rule, self.budget, self.tolerance
+        if rule is None:
+            rule = "budget" if tolerance is None else "tolerance"
+        if tolerance is not None and rule != "tolerance":
+            raise ValueError(
+                f"tolerance={tolerance!r} has no effect under rule={rule!r}; leave out one of the "
+                "two"
+            )
+        if rule == "budget" and budget is None:
+            budget = self.budget
+        return rule, budget, self.tolerance if tolerance is None else tolerance
+
+    def _operating_point(self, k: int, position: int, rule: Any) -> OperatingPoint:
+        """Everything that is known about a size."""
+        point = self._run.point_at(k) if hasattr(self, "_run") else _loaded_point(self.path_, k)
+        fitted = self._models.get(k)
+        return OperatingPoint(
+            n_features=k,
+            score=float(self.scores_.mean[position]),
+            se=float(self.scores_.se[position]),
+            parameter=point.parameter,
+            feature_names=point.names,
+            weights=point.weights,
+            support=point.support,
+            predictor="" if fitted is None else fitted.model.name,
+            settings={} if fitted is None else fitted.settings,
+            rule=rule if isinstance(rule, str) else getattr(rule, "__name__", type(rule).__name__),
+            scoring=self.scores_.scoring,
+            parameter_name=self.path_.parameter_name,
+        )
 
     def plot(self, ax: Any = None, *, baselines: Any = None, x: str = "log") -> Any:
         """Draw score against number of features, the chosen point and the baselines.
@@ -365,7 +437,7 @@ class PathCV(NotebookCard, PlainSelector, BaseEstimator):
         from kernelpath.report.displays.accuracy import AccuracyDisplay
 
         check_is_fitted(self, "scores_")
-        drawn = fitting.baseline_scores(self, baselines)
+        drawn = self._baseline_scores(baselines)
         return AccuracyDisplay.from_scores(
             self.scores_,
             chosen=getattr(getattr(self, "operating_point_", None), "n_features", None),
@@ -374,6 +446,30 @@ class PathCV(NotebookCard, PlainSelector, BaseEstimator):
             label=self.path_.method,
             x=x,
         ).plot(ax)
+
+    def _baseline_scores(self, wanted: Any) -> dict[str, PathScores]:
+        """Scores of the baselines to draw; those not known yet are computed."""
+        known = getattr(self, "baseline_scores_", {})
+        if wanted is None:
+            return dict(known)
+        names = (wanted,) if isinstance(wanted, str) else wanted
+        missing = [name for name in names if str(name) not in known]
+        if missing:
+            run = getattr(self, "_run", None)
+            if run is None:
+                raise DataError(
+                    f"The baselines {missing} were not scored in fit, and the training rows are "
+                    "not here any more; fit with baselines=."
+                )
+            run.check_unchanged()
+            some = {name: names[name] for name in missing} if isinstance(names, dict) else missing
+            studies = baseline_studies(run.study, some)
+            warn_of_baselines(studies)
+            for name, study in studies.items():
+                with self._visible():
+                    known[name] = run.score_baseline(name, study, self.verbose)
+            self.baseline_scores_ = known
+        return {str(name): known[str(name)] for name in names}
 
     def summary(self) -> dict[str, Any]:
         """Everything a report shows, as a plain dict that JSON can hold.
@@ -416,6 +512,22 @@ class PathCV(NotebookCard, PlainSelector, BaseEstimator):
     def __getstate__(self) -> Any:
         """Pickle without the training rows; models at sizes asked for before stay."""
         state = dict(super().__getstate__())
-        for name in ("_setup", "_interrupted"):
+        for name in ("_run", "_interrupted"):
             state.pop(name, None)
         return state
+
+
+def _checked_size(n_features: Any, n_columns: int) -> int:
+    """Return a number of features that a user asked for, or say what is wrong with it."""
+    whole("n_features", n_features, error=TypeError)
+    if not 1 <= n_features <= n_columns:
+        raise DataError(f"n_features must lie between 1 and {n_columns}, got {n_features}.")
+    return int(n_features)
+
+
+def _loaded_point(path: FeaturePath, k: int) -> FullPoint:
+    """The point of all rows from a path alone, for a model without its training rows."""
+    point = path.at(n_features=k)
+    ranked = path.parameter_name == RANKED  # a ranking has no parameter of its own
+    parameter = float("nan") if ranked else point.parameter
+    return FullPoint(point.support, point.weights, parameter, point.names)

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from kernelpath.evaluation.checkpoint import FoldStore, fold_key, work_key
+from kernelpath.evaluation.cross_validation import CrossValidation
 from kernelpath.evaluation.scores import score_text
+from kernelpath.evaluation.study import Study
+from kernelpath.evaluation.work_plan import WorkMeter
 from kernelpath.path.points import Frozen, frozen_vector
+from kernelpath.utils.archive_forms import REAL, Form, Forms
+from kernelpath.utils.progress import Update, begin, passed_on
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -57,3 +65,74 @@ class NestedScore(Frozen):
             sizes = "1 feature" if low == 1 else f"{low} features"
         text = score_text(self.mean, self.se)
         return f"NestedScore({self.scoring} {text} over {len(self.per_fold)} folds, {sizes})"
+
+
+Procedure = Callable[..., Any]
+"""Fits the whole procedure to other rows: (selector, store, X, y, **metadata) -> estimator."""
+
+
+def nested_score(
+    run: CrossValidation, procedure: Procedure, asked: tuple, verbose: int
+) -> NestedScore:
+    """Run the whole procedure on the training rows of every fold, and score on its test rows.
+
+    ``asked`` is what the choice of a size depends on besides the folds.
+    """
+    study, store = run.study, run.store
+    scores, sizes = [], []
+    n_folds = len(run.splits)
+    outer, update = WorkMeter(n_folds, verbose), begin("outer loop")
+    for number, (train, test) in enumerate(run.splits):
+        left = outer.left(time.monotonic()) if number else ""
+        run.meter.say(f"PathCV: outer loop, fold {number + 1} of {n_folds}{left}")
+        fold = fold_key(study, run.fingerprint, (train, test))
+        key = work_key("outer", fold, *asked, study.inner_cv)
+        found = _outcome(store, key)
+        if found is not None:
+            scores.append(found[0])
+            sizes.append(int(found[1]))
+            outer.done += 1
+            continue
+        params = {name: np.asarray(value)[train] for name, value in _shared(study).items()}
+        share = _counted_from(update, number, n_folds)
+        traces, models = dict(store.traces), dict(store.models)
+        with passed_on("cross-validation", share):
+            given = study.rows.take(train).given
+            fitted = procedure(study.selector, store, given, study.y[train], **params)
+            scores.append(study.score(fitted, test, study.rows.take(test).given))
+        store.traces, store.models = traces, models  # those of the fold are of no more use
+        sizes.append(fitted.operating_point_.n_features)
+        _keep_outcome(store, key, scores[-1], sizes[-1])
+        outer.done += 1
+    return NestedScore(scores, sizes, scoring=run.scoring)
+
+
+def _outcome(store: FoldStore, key: str) -> tuple[float, float] | None:
+    """Score and size of a fold of the outer loop, if an earlier run found them."""
+    if key in store.outcomes:
+        return store.outcomes[key]
+    form = Form(REAL, (2,))
+    return store.read(
+        key,
+        "outer",
+        lambda header, label: Forms({"outcome": form}),
+        lambda _, a: tuple(a["outcome"]),
+    )
+
+
+def _keep_outcome(store: FoldStore, key: str, score: float, size: int) -> None:
+    store.outcomes[key] = (score, float(size))
+    store.write(key, "outer", {}, {"outcome": np.array([score, float(size)])})
+
+
+def _counted_from(update: Update, number: int, n_folds: int) -> Update:
+    """Work within one fold as a share of all of them."""
+    return lambda done, total: update(number + done / total, n_folds)
+
+
+def _shared(study: Study) -> dict[str, Any]:
+    """Groups, weights and metadata, one value for every row."""
+    given = {"groups": study.groups, "sample_weight": study.sample_weight}
+    for step in study.metadata.values():
+        given.update(step)
+    return {name: value for name, value in given.items() if value is not None}

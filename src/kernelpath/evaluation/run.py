@@ -49,10 +49,11 @@ def run_folds(
 def _done(study: Study, result: FoldResult) -> int:
     """Models that need not be fitted again."""
     fits = int(np.count_nonzero(~np.isnan(result.scores)) + result.inner.known.sum())
-    return fits + (0 if result.tuned is None else n_tuning_fits(study, _n_inner(study)))
+    return fits + (0 if result.tuned is None else n_tuning_fits(study, n_inner(study)))
 
 
-def _n_inner(study: Study) -> int:
+def n_inner(study: Study) -> int:
+    """Number of inner folds."""
     if isinstance(study.inner_cv, int | np.integer):
         return int(study.inner_cv)
     return int(study.inner_cv.get_n_splits(np.zeros(len(study.y)), study.y, study.groups))

@@ -95,11 +95,11 @@ def summarize_cv(model: PathCV) -> dict[str, Any]:
     """Summary of a fitted cross-validation; without training rows the data are left out."""
     scores, point = model.scores_, model.operating_point_
     maker = _Maker(model.path_, scores.n_features.tolist(), chosen=point.n_features)
-    setup = vars(model).get("_setup")
-    if setup is not None:
-        study = setup.study
+    run = vars(model).get("_run")
+    if run is not None:
+        study = run.study
         kernel = _kernel_object(study.selector)
-        maker.add_data(study.rows, study.y, model.task_, setup.encoder.categories, kernel)
+        maker.add_data(study.rows, study.y, model.task_, run.encoder.categories, kernel)
     return maker.finish(model)
 
 

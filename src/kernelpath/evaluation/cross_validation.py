@@ -1,0 +1,220 @@
+"""One cross-validation: its folds, what is finished of them, and the models of all rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernelpath.errors import DataError
+from kernelpath.evaluation.checkpoint import FoldStore, Tracer, fold_key
+from kernelpath.evaluation.folds import FoldResult, tune_once
+from kernelpath.evaluation.run import collect, n_inner, run_folds
+from kernelpath.evaluation.scores import PathScores
+from kernelpath.evaluation.study import Split, Study
+from kernelpath.evaluation.tuning import TunedChoice, n_candidates, n_tuning_fits
+from kernelpath.evaluation.work_plan import WorkMeter, WorkPlan
+from kernelpath.path.feature_path import FeaturePath
+from kernelpath.predictors.base import LARGE_ROWS, TrainingRows
+from kernelpath.predictors.models import KernelModel, constant_model
+from kernelpath.tables.encoding import TableEncoder
+from kernelpath.utils.progress import begin, no_progress
+from kernelpath.utils.provenance import fingerprint
+
+
+class FittedModel(NamedTuple):
+    """A model of all rows at one size, and the settings that were chosen for it."""
+
+    model: Any
+    settings: dict[str, Any]
+
+
+class FullPoint(NamedTuple):
+    """The point of all rows at one size."""
+
+    support: NDArray[np.bool_]
+    weights: NDArray[np.float64]
+    parameter: float
+    names: tuple[str, ...]
+
+
+@dataclass
+class CrossValidation:
+    """Everything that a fit of PathCV works on, and the steps that take long.
+
+    Attributes
+    ----------
+    study : Study
+        What all folds share.
+    splits : list of pairs of ndarray
+        Rows to learn from and rows to judge on.
+    part : TrainingRows
+        All rows, with their path.
+    path : FeaturePath
+        That path, at the sizes to score.
+    encoder : TableEncoder
+        How new rows are read.
+    plan : WorkPlan
+    meter : WorkMeter
+    scoring : str
+        Name of the measure.
+    fingerprint : str
+        Of table and target.
+    baselines : dict of str to Study
+    store : FoldStore
+        What is finished, of this run and of earlier ones.
+    n_jobs : int or None
+        Folds at the same time.
+    """
+
+    study: Study
+    splits: list[Split]
+    part: TrainingRows
+    path: FeaturePath
+    encoder: TableEncoder
+    plan: WorkPlan
+    meter: WorkMeter
+    scoring: str
+    fingerprint: str
+    baselines: dict[str, Study]
+    store: FoldStore
+    n_jobs: int | None = None
+
+    # -- folds ---------------------------------------------------------------------------------
+
+    def run(self) -> dict[str, PathScores]:
+        """Scores of the path, under the name "", and of the baselines."""
+        with no_progress():  # of single steps: the meter counts them all
+            return {
+                name: self._scored(name, study, self.meter)
+                for name, study in {"": self.study, **self.baselines}.items()
+            }
+
+    def score_baseline(self, name: str, study: Study, verbose: int) -> PathScores:
+        """Scores of another ranking, on the same folds."""
+        meter = WorkMeter(make_plan(study, self.splits, 1).total, verbose, begin(name))
+        with no_progress():
+            return self._scored(name, study, meter)
+
+    def _scored(self, name: str, study: Study, meter: WorkMeter) -> PathScores:
+        label = f"{name}, " if name else ""
+        folds = run_folds(
+            study, self.splits, self.fingerprint, self.store, meter, n_jobs=self.n_jobs,
+            label=label,
+        )  # fmt: skip
+        return collect(study, folds, self.scoring, self.n_columns)
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns of the table."""
+        return self.study.rows.shape[1]
+
+    def finished(self) -> list[FoldResult | None]:
+        """Complete folds of the path itself, None for the others."""
+        keys = [fold_key(self.study, self.fingerprint, split) for split in self.splits]
+        known = [self.store.results.get(key) for key in keys]
+        return [result if result is not None and result.complete else None for result in known]
+
+    def scores_so_far(self) -> PathScores | None:
+        """Scores of the finished folds; None if there are none."""
+        results = self.finished()
+        if all(result is None for result in results):
+            return None
+        return collect(self.study, results, self.scoring, self.n_columns)
+
+    def interrupted_note(self) -> str:
+        """What an interrupted run has to show, and how to go on."""
+        done = sum(result is not None for result in self.finished())
+        seen = " (see scores_)" if done else ""
+        where = f" from {self.store.folder}" if self.store.folder is not None else ""
+        return (
+            f"{done} of {len(self.splits)} folds are finished{seen}; calling fit again with "
+            f"the same data goes on{where}."
+        )
+
+    # -- all rows ------------------------------------------------------------------------------
+
+    def check_unchanged(self) -> None:
+        """Refuse training rows that were changed since fit: the table is shared, not copied."""
+        if fingerprint(self.study.rows.values, self.study.y) != self.fingerprint:
+            raise DataError(
+                "X or y was changed since fit, so that nothing more can be fitted on it. Fit "
+                "again, or ask for other sizes and baselines before changing the table."
+            )
+
+    def model_at(self, k: int) -> FittedModel:
+        """Fit on all rows at one size; predictor and settings are chosen for that size."""
+        study = replace(self.study, sizes=np.array([k]))
+        rows = np.arange(study.rows.n_rows)
+        key = fold_key(study, self.fingerprint, (rows, rows[:0]))
+        if key not in self.store.models:
+            self.store.models[key] = self._fit_at(study, k, key, rows)
+        return self.store.models[key]
+
+    def _fit_at(self, study: Study, k: int, key: str, rows: NDArray[np.intp]) -> FittedModel:
+        if self.part.traced.nearest(k) == 0:
+            return FittedModel(constant_model(self.part, None)[1], {})
+        choice = self._choice(study, key, rows)[k]
+        predictor = study.predictors[choice.predictor]
+        ((_, _, _, maker),) = predictor.models(self.part, [(k, [choice.setting])], None)
+        machine = maker.machine()
+        model = KernelModel(machine, study.task) if hasattr(machine, "head") else machine
+        return FittedModel(model, choice.setting)
+
+    def _choice(self, study: Study, key: str, rows: NDArray[np.intp]) -> dict[int, TunedChoice]:
+        """Predictor and settings from all rows; what is compared is kept as that of a fold."""
+        store = self.store
+        result = store.get(key, study) or FoldResult.empty(self.n_columns, len(study.sizes))
+        single = n_candidates(study) == 1  # nothing to compare, nothing to keep
+        tracing = Tracer(store, study, self.fingerprint)
+        try:
+            keep = None if single else (lambda now: store.put(key, now))
+            return tune_once(study, rows, result, keep=keep, tracing=tracing)
+        finally:
+            if not single:
+                store.put(key, result, force=True)
+
+    def point_at(self, k: int) -> FullPoint:
+        """Support, weights and names at one size of the path of all rows."""
+        traced = self.part.traced
+        point = traced.at(k)
+        support = np.zeros(traced.n_columns, dtype=bool)
+        support[point.columns] = True
+        weights = np.zeros(traced.n_columns)
+        if point.weights is not None:
+            weights[point.columns] = point.weights
+        elif len(point.columns):
+            stored = self.path.at(n_features=_stored(self.path, k))
+            weights[point.columns] = stored.weights[point.columns]
+        order = point.columns[np.argsort(-weights[point.columns], kind="stable")]
+        names = tuple(str(self.path.feature_names[j]) for j in order)
+        return FullPoint(support, weights, point.parameter, names)
+
+
+def _stored(path: FeaturePath, k: int) -> int:
+    """Smallest stored size of a ranking that holds ``k`` features."""
+    sizes = np.sort(path.n_selected)
+    return int(sizes[min(int(np.searchsorted(sizes, k)), len(sizes) - 1)])
+
+
+def make_plan(study: Study, splits: Sequence[Split], n_paths: int) -> WorkPlan:
+    """How much there is to do."""
+    inner = n_inner(study)
+    tuning = n_tuning_fits(study, inner)
+    n = max(len(train) for train, _ in splits)
+    one = 8 * n * n if n <= LARGE_ROWS else 8 * n * 500
+    return WorkPlan(
+        n_rows=study.rows.n_rows,
+        n_columns=study.rows.shape[1],
+        n_folds=len(splits),
+        n_sizes=len(study.sizes),
+        n_traces=n_paths * len(splits) * (1 + (inner if tuning else 0)),
+        n_tuning_fits=n_paths * len(splits) * tuning,
+        n_fits=n_paths * len(splits) * len(study.sizes),
+        n_candidates=n_candidates(study),
+        n_paths=n_paths,
+        memory=4 * one + min(len(study.sizes) * one, study.memory_limit),
+    )
