@@ -141,13 +141,14 @@ def run_cv(
         raise DataError(f"--n-features {size} is too many: the table has {most:,} columns")
     table, groups = split_groups(table, settings.groups)
     check_sizes(table, settings.sizes)
-    task = check_table(method, own, table, settings.task)
+    task = check_table(method, settings.kernel, table, settings.task)
     sizes, said = sizes_for(method, settings.sizes, size, len(table.feature_names))
     model, notes = fit_cv(method.selector(task, sizes, **own), table, groups, settings, memory)
     check_size(model.path_, size)
     chosen = size or int(model.operating_point_.n_features)
     for k in {chosen, int(model.choose("best").n_features)}:
         model._model(k)  # the file is to predict at these sizes too
+    said += lacking_sizes(method, model)
     seconds = time.perf_counter() - start
     return CVRun(model, summarize_cv(model), chosen, seconds, notes + said)
 
@@ -172,6 +173,21 @@ def fit_cv(
         model.fit(table.X, table.y, groups=groups)
     model.memory = None  # the hidden folder of this run; its model may go anywhere
     return model, [*table.notes, *notes, *category_notes(table)]
+
+
+def lacking_sizes(method: Method, model: PathCV) -> list[str]:
+    """Say at which sizes some folds were scored with fewer features, if the path lacks sizes."""
+    if method.kind != "path" or model.path_.extension is not None:
+        return []
+    scores = model.scores_
+    fewer = (scores.n_used < scores.n_features)[scores.finished].any(axis=0)
+    if not fewer.any():
+        return []
+    sizes = ", ".join(f"{k:,}" for k in scores.n_features[fewer])
+    return [
+        f"The path of {method.name} does not have all sizes in every fold: at {sizes} some folds "
+        "are scored with the next fewer features."
+    ]
 
 
 def sizes_for(

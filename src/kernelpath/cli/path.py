@@ -113,8 +113,8 @@ def _run_path(
         with output.progress():
             begin(f"reading {data.name}")
             table = read_table(data, **read)
-            task = str(context.params["task"])
-            run = run_table(*traced, table, task, n_features)
+            task, kernel = (str(context.params[name]) for name in ("task", "kernel"))
+            run = run_table(*traced, table, task=task, kernel=kernel, size=n_features)
             record = Record.of(context, data.name, table.target_name)
             begin("writing")
             done = write_path(run, record, table.X, table.y, output)

@@ -94,20 +94,21 @@ def _own_point(selector: Any, path: FeaturePath) -> PathPoint:
         return path[selector.position_]
     if path.extension is not None:
         return selector._choose_point(path, None)
-    sizes = path.n_selected[path.n_selected > 0]
-    small = sizes[sizes <= FIRST_BUDGETS]
-    return path.at(n_features=int(small.max() if len(small) else sizes.min(initial=0)))
+    sizes = np.unique(path.n_selected)
+    return path.at(n_features=int(sizes[sizes <= max(FIRST_BUDGETS, sizes[0])][-1]))
 
 
 def run_table(
     method: Method,
     settings: dict[str, Any],
     table: LoadedTable,
+    *,
     task: str,
+    kernel: str,
     size: int | None,
 ) -> Run:
     """Fit to a table from a file; what is wrong with it is said in words of the command line."""
-    kind = check_table(method, settings, table, task)
+    kind = check_table(method, kernel, table, task)
     sizes = budgets(method, len(table.feature_names))
     if method.kind == "choice":  # a problem for each: no more than are asked for
         most = min(max(FIRST_BUDGETS, size or 0), len(table.feature_names))
@@ -120,10 +121,10 @@ def run_table(
     return run
 
 
-def check_table(method: Method, settings: dict[str, Any], table: LoadedTable, task: str) -> str:
+def check_table(method: Method, kernel: str, table: LoadedTable, task: str) -> str:
     """Refuse a table that the method cannot use, before any work; return the task."""
     refuse_methods([method.name], table, task, "take another --method")
-    check_text(table, settings.get("kernel", "auto"), method.name if method.refuses_text() else "")
+    check_text(table, kernel, method.name if method.refuses_text() else "")
     # A path of lp-KTA says the task that was asked for.
     return task if method.name == "lp-kta" else infer_task(table.y, task)
 

@@ -11,6 +11,7 @@ from kernelpath.catalogue import BASELINES, METHODS, Method
 from kernelpath.cli.options import parse_names, parse_sizes
 from kernelpath.errors import not_one_of
 
+LARGEST_C = 1e8
 WITHOUT_WIDTH = ("linear", "delta")
 ONLY_SCORED = {  # with the values that say nothing
     "rule": None, "budget": None, "tolerance": None, "predictor": None, "scoring": None,
@@ -109,8 +110,10 @@ def method_settings(given: dict[str, Any]) -> tuple[Method, dict[str, Any]]:
             "features; take joint_rbf, or leave it out",
             param_hint="'--predictor'",
         )
-    if given["C"] is not None and not 0 < given["C"] < float("inf"):
-        raise typer.BadParameter("must be a positive number", param_hint="'--C'")
+    if given["C"] is not None and not 1 / LARGEST_C <= given["C"] <= LARGEST_C:
+        raise typer.BadParameter(
+            f"must lie between {1 / LARGEST_C:g} and {LARGEST_C:g}", param_hint="'--C'"
+        )
     if method.name == "lp-kta":
         return method, lp_kta_settings(given)
     wanted = [name for name in ("C", "seed") if name in method.settings]
