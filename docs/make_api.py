@@ -13,6 +13,7 @@ GROUPS = {
         "PathCV", "PathScores", "OperatingPoint", "Stability", "NestedScore", "JointRBFSVM",
         "WeightedKernelSVM", "load_model",
     ),
+    "Methods side by side": ("compare", "Comparison", "methods"),
     "Selectors": (
         "LpKTASelector", "GMKLClassifier", "GMKLRegressor", "NMMKLSelector", "L1KRRegressor",
         "L1KRClassifier",
@@ -38,6 +39,7 @@ GROUPS = {
 METHODS = {
     "PathCV": ("fit", "predict", "decision_function", "predict_proba", "score", "choose", "plot",
                "summary", "save"),
+    "Comparison": ("to_frame", "differences", "plot", "summary", "save_html", "as_dict"),
     "FeaturePath": ("at", "entry_order", "to_frame", "plot", "summary", "save"),
     "PathScores": ("at", "to_frame"),
     "Stability": ("of", "core", "to_frame"),

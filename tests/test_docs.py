@@ -55,6 +55,17 @@ def test_the_guide_to_the_report_runs(tmp_path, monkeypatch):
     assert (tmp_path / "stability.png").stat().st_size > 10_000
 
 
+def test_the_guide_to_comparisons_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names: dict = {}
+    for block in python_blocks(ROOT / "docs" / "guide" / "compare.md"):
+        exec(compile(block, "compare.md", "exec"), names)
+    row = names["found"].differences("f-test", n_features=2).iloc[0]
+    assert (row["method"], row["difference"] > 0) == ("lp-kta", True)
+    assert list(names["more"].scores) == list(names["methods"])
+    assert (tmp_path / "comparison.html").stat().st_size > 100_000
+
+
 @pytest.fixture
 def kernels_restored():
     tables = [getattr(_formulas, name) for name in ("KERNELS", "BY_CODE")]

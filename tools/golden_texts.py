@@ -130,6 +130,13 @@ COMMANDS: dict[str, Job] = {
         "compare doses.csv -t dose --drop town --methods l1kr,f-test --cv 2 --sizes 1,2 "
         "--predictor weighted_kernel",
     ),
+    "path_methods": commands(
+        "path genes.csv -t outcome --drop patient --method gmkl --out gmkl",
+        "path genes.csv -t outcome --drop patient --method f-test --json",
+        f"path genes.csv -t outcome --drop patient --method fisher {FOLDS} --out fisher",
+        "predict fisher new.csv",
+        "path doses.csv -t dose --drop town --method lasso-lw --cv 2 --sizes 1,3 --json",
+    ),
     "demo": commands("demo --rows 100 --features 300 --out demo", "demo --rows 60 --features 80"),
     "methods": commands("methods", "methods --json"),
     "verbose": commands(f"path genes.csv -t outcome --drop patient {FOLDS} --verbose"),
@@ -166,6 +173,9 @@ WRONG_COMMANDS = (
     "path genes.csv -t outcome --foo",
     "path genes.csv -t outcome --kernel cubic",
     "path genes.csv -t outcome --method lasso",
+    "path genes.csv -t outcome --method lasso-lw",
+    "path genes.csv -t outcome --method gmkl --bandwidth median",
+    "path genes.csv -t outcome --method l1kr --cv 3 --predictor weighted_kernel",
     "path genes.csv -t outcome --n-features 0",
     "path genes.csv -t outcome --n-features 99",
     "path genes.csv -t outcome --norm-strength x",

@@ -17,6 +17,8 @@ from kernelpath._version import __version__
 if TYPE_CHECKING:
     from kernelpath import baselines, datasets
     from kernelpath.alignment import alignments
+    from kernelpath.catalogue import methods
+    from kernelpath.comparison import Comparison, compare
     from kernelpath.errors import DataError, ExtensionError, KernelPathError, PathFileError
     from kernelpath.estimators.gmkl import GMKLClassifier, GMKLRegressor
     from kernelpath.estimators.l1kr import L1KRClassifier, L1KRRegressor
@@ -56,6 +58,9 @@ _HOME = {
     "KernelPathError": "kernelpath.errors",
     "PathFileError": "kernelpath.errors",
     "combined_kernels": "kernelpath.path_kernels",
+    "Comparison": "kernelpath.comparison",
+    "compare": "kernelpath.comparison",
+    "methods": "kernelpath.catalogue",
     "LpKTASelector": "kernelpath.estimators.lp_kta",
     "GMKLClassifier": "kernelpath.estimators.gmkl",
     "GMKLRegressor": "kernelpath.estimators.gmkl",
@@ -114,6 +119,7 @@ __all__ = [
     "Box",
     "CappedSimplex",
     "CertificateDisplay",
+    "Comparison",
     "DataError",
     "Delta",
     "ElasticNet",
@@ -158,9 +164,11 @@ __all__ = [
     "alignments",
     "baselines",
     "combined_kernels",
+    "compare",
     "datasets",
     "load_model",
     "load_path",
+    "methods",
     "render_html",
     "report_figures",
     "save_html",

@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 
 from cli.helpers import FOLDS, assert_refused, done, run, save_csv
-from kernelpath.cli import comparison
-from kernelpath.cli.comparison import L1KR_BUDGETS, weights_at_best_point
+from kernelpath.estimators import rankers
 from kernelpath.estimators.l1kr import L1KRRegressor
+from kernelpath.estimators.rankers import L1KR_BUDGETS, weights_at_best_point
 
 
 @pytest.fixture(scope="module")
@@ -69,10 +69,10 @@ def test_l1kr_in_a_comparison(tmp_path, frame, target):
 
 
 def test_more_columns_than_it_looks_at_are_named(monkeypatch, table):
-    monkeypatch.setattr(comparison, "MOST_COLUMNS", 3)
+    monkeypatch.setattr(rankers, "MOST_COLUMNS", 3)
     ranked = []
     monkeypatch.setattr(
-        comparison,
+        rankers,
         "weights_at_best_point",
         lambda X, y, task: ranked.append(X.shape) or np.arange(X.shape[1]),
     )

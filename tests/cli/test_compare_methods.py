@@ -12,9 +12,11 @@ import pytest
 
 import kernelpath as kp
 from cli.helpers import FOLDS, PROGRAM, assert_refused, done, run, save_csv
-from kernelpath.cli import catalogue, files, manifest
+from kernelpath import catalogue
+from kernelpath.catalogue import MOST_BUDGETS
+from kernelpath.cli import files, manifest
 from kernelpath.cli.command import with_empty_value
-from kernelpath.cli.comparison import MOST_BUDGETS, BudgetChoices, entry_on_path
+from kernelpath.estimators.rankers import BudgetChoices, entry_on_path
 from kernelpath.evaluation.operating_point import RULES
 from kernelpath.tracers.any_selector import BASELINES, size_grid
 
@@ -307,7 +309,10 @@ def completions(line):
         ("kernelpath pr", ["predict"]),
         ("kernelpath path t.csv --rule o", ["one_se"]),
         ("kernelpath path t.csv --predictor j", ["joint_rbf"]),
-        ("kernelpath compare t.csv --methods lp-kta,f", ["lp-kta,f-test", "lp-kta,forest"]),
+        (
+            "kernelpath compare t.csv --methods lp-kta,fo",
+            ["lp-kta,forest", "lp-kta,forward-stepwise"],
+        ),
         ("kernelpath path t.csv --scoring roc", ["roc_auc"]),
     ],
 )

@@ -256,7 +256,7 @@ SCRIPT = """
 import sys, numpy as np, kernelpath as kp
 rng = np.random.default_rng(0)
 kp.alignments(rng.normal(size=(50, 40)), rng.integers(0, 2, 50))
-from kernelpath import progress
+from kernelpath.utils import progress
 progress.PATIENCE = 0
 with progress.progress_bar(patience=0):
     progress.begin("work")(1, 2)
@@ -272,7 +272,7 @@ def test_nothing_off_a_terminal():
 
 CELL = """
 import time, numpy as np, kernelpath as kp
-from kernelpath import progress
+from kernelpath.utils import progress
 with progress.progress_bar(patience=0):
     update = progress.begin("folds <b>")
     update(1, 4)

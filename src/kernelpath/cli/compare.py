@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from kernelpath.catalogue import METHODS
 from kernelpath.cli import options as opt
-from kernelpath.cli.catalogue import METHODS
 from kernelpath.cli.config import settle
 from kernelpath.cli.console import friendly_errors, say_notes
 from kernelpath.cli.files import refuse_overwriting
@@ -20,7 +20,7 @@ from kernelpath.cli.settings import CVSettings, shared_settings
 from kernelpath.utils.progress import begin
 
 if TYPE_CHECKING:
-    from kernelpath.cli.comparison import Comparison
+    from kernelpath.cli.comparison import ComparisonRun
     from kernelpath.cli.record import Record
 
 
@@ -78,49 +78,49 @@ def _run(
     settings: CVSettings,
     output: Output,
 ) -> None:
-    from kernelpath.cli.comparison import compare
+    from kernelpath.cli.comparison import run_comparison
     from kernelpath.cli.record import Record
     from kernelpath.tables.read import read_table
 
     with resuming(output.out) as memory, output.progress():
         begin(f"reading {data.name}")
         table = read_table(data, **read)
-        found = compare(wanted, table, settings, memory)
+        run = run_comparison(wanted, table, settings, memory)
         begin("writing")
-        written = _write(found, Record.of(context, data.name, table.target_name), output)
-    _tell(found, written, output)
+        written = _write(run, Record.of(context, data.name, table.target_name), output)
+    _tell(run, written, output)
 
 
-def _write(found: Comparison, record: Record, output: Output) -> list[Path]:
+def _write(run: ComparisonRun, record: Record, output: Output) -> list[Path]:
     from kernelpath.cli.comparison import write_comparison
 
     if output.out is None:
         return []
-    record.seconds = found.seconds
-    record.data["fingerprint"] = found.model.fingerprint_
+    record.seconds = run.seconds
+    record.data["fingerprint"] = run.found.model.fingerprint_
     written, skipped = write_together(
         output.out,
         COMPARISON_FILES,
-        lambda folder: write_comparison(found, record, folder),
+        lambda folder: write_comparison(run, record, folder),
         output.overwrite,
     )
-    found.notes.extend(skipped)
+    run.notes.extend(skipped)
     return written
 
 
-def _tell(found: Comparison, written: list[Path], output: Output) -> None:
+def _tell(run: ComparisonRun, written: list[Path], output: Output) -> None:
     from kernelpath.cli.printing import print_comparison
 
     if output.as_json:
-        print_json(found.as_dict(), written)
+        print_json(run.as_dict(), written)
         return
     if not output.quiet:
-        plan = found.model.plan_
+        plan = run.found.model.plan_
         typer.echo(
-            f"{plan.n_rows:,} rows, {plan.n_columns:,} features, {found.model.task_}; "
-            f"{found.model.scores_.scoring} in {plan.n_folds} folds, {found.seconds:.1f} s\n"
+            f"{plan.n_rows:,} rows, {plan.n_columns:,} features, {run.found.model.task_}; "
+            f"{run.found.model.scores_.scoring} in {plan.n_folds} folds, {run.seconds:.1f} s\n"
         )
-        print_comparison(found.as_dict())
+        print_comparison(run.as_dict())
         typer.echo()
-    say_notes(found.notes)
+    say_notes(run.notes)
     say_files(written, output, what="comparison")

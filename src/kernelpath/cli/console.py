@@ -25,6 +25,7 @@ _SWITCH = {
     "nested=True": "--nested",
     "probability=True": "--proba",
     "n_features goes up to": "--sizes goes up to",
+    "n_features names others": "--sizes names others",
 }
 
 

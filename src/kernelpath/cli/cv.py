@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from kernelpath.catalogue import Method, budgets
 from kernelpath.cli.files import write_csv, write_frame
 from kernelpath.cli.record import Record, write_page, write_record
 from kernelpath.cli.run import (
     category_notes,
     check_size,
-    check_text,
+    check_table,
     collected_warnings,
     naming_bad_columns,
     save_path_picture,
@@ -38,14 +39,18 @@ class CVRun:
 
     def selected(self) -> list[tuple[str, float, float | None, int]]:
         """Name, weight, share of the folds and column of the chosen features, heaviest first."""
-        path, shares = self.model.path_, fold_shares(self.model, self.size)
-        point = path.at(n_features=self.size) if self.size else None
-        columns = np.flatnonzero(point.support) if point else np.zeros(0, int)
-        weights = point.weights if point else np.zeros(0)
-        order = columns[np.argsort(-weights[columns], kind="stable")]
-        names = path.feature_names
+        names, shares = self.model.path_.feature_names, fold_shares(self.model, self.size)
+        # A path may lack this size: what is chosen then is the next smaller one.
+        point = self.model._run.point_at(self.size)
+        columns = np.flatnonzero(point.support)
+        order = columns[np.argsort(-point.weights[columns], kind="stable")]
         return [
-            (str(names[i]), float(weights[i]), None if shares is None else shares.get(i, 0.0), i)
+            (
+                str(names[i]),
+                float(point.weights[i]),
+                None if shares is None else shares.get(i, 0.0),
+                i,
+            )
             for i in order.tolist()
         ]
 
@@ -120,20 +125,45 @@ def check_sizes(table: LoadedTable, sizes: list[int] | None) -> None:
 # -- fitting ---------------------------------------------------------------------------------------
 
 
+def run_cv(
+    method: Method,
+    own: dict[str, Any],
+    table: LoadedTable,
+    settings: CVSettings,
+    size: int | None,
+    memory: Path | None,
+) -> CVRun:
+    """Score the path of a table and choose a point; ``own`` are the settings of the method."""
+    from kernelpath.report.summary import summarize_cv
+
+    start = time.perf_counter()
+    if size is not None and size > (most := len(table.feature_names)):
+        raise DataError(f"--n-features {size} is too many: the table has {most:,} columns")
+    table, groups = split_groups(table, settings.groups)
+    check_sizes(table, settings.sizes)
+    task = check_table(method, settings.kernel, table, settings.task)
+    sizes, said = sizes_for(method, settings.sizes, size, len(table.feature_names))
+    model, notes = fit_cv(method.selector(task, sizes, **own), table, groups, settings, memory)
+    check_size(model.path_, size)
+    chosen = size or int(model.operating_point_.n_features)
+    for k in {chosen, int(model.choose("best").n_features)}:
+        model._model(k)  # the file is to predict at these sizes too
+    said += lacking_sizes(method, model)
+    seconds = time.perf_counter() - start
+    return CVRun(model, summarize_cv(model), chosen, seconds, notes + said)
+
+
 def fit_cv(
     selector: Any,
-    baselines: Any,
     table: LoadedTable,
+    groups: Any,
     settings: CVSettings,
     memory: Path | None,
 ) -> tuple[PathCV, list[str]]:
     """Fit PathCV to a table; return it with notes."""
-    table, groups = split_groups(table, settings.groups)
-    check_sizes(table, settings.sizes)
-    check_text(table, getattr(selector, "kernel", settings.kernel))
     model = PathCV(
         selector,
-        baselines=baselines,
+        baselines=settings.baselines,
         memory=None if memory is None else str(memory),
         **settings.arguments(),
     )
@@ -144,25 +174,33 @@ def fit_cv(
     return model, [*table.notes, *notes, *category_notes(table)]
 
 
-def run_cv(
-    selector: Any,
-    table: LoadedTable,
-    settings: CVSettings,
-    size: int | None,
-    memory: Path | None,
-) -> CVRun:
-    """Score the path of a table and choose a point."""
-    from kernelpath.report.summary import summarize_cv
+def lacking_sizes(method: Method, model: PathCV) -> list[str]:
+    """Say at which sizes some folds were scored with fewer features, if the path lacks sizes."""
+    if method.kind != "path" or model.path_.extension is not None:
+        return []
+    scores = model.scores_
+    fewer = (scores.n_used < scores.n_features)[scores.finished].any(axis=0)
+    if not fewer.any():
+        return []
+    sizes = ", ".join(f"{k:,}" for k in scores.n_features[fewer])
+    return [
+        f"The path of {method.name} does not have all sizes in every fold: at {sizes} some folds "
+        "are scored with the next fewer features."
+    ]
 
-    start = time.perf_counter()
-    if size is not None and size > (most := len(table.feature_names)):
-        raise DataError(f"--n-features {size} is too many: the table has {most:,} columns")
-    model, notes = fit_cv(selector, settings.baselines, table, settings, memory)
-    check_size(model.path_, size)
-    chosen = size or int(model.operating_point_.n_features)
-    for k in {chosen, int(model.choose("best").n_features)}:
-        model._model(k)  # the file is to predict at these sizes too
-    return CVRun(model, summarize_cv(model), chosen, time.perf_counter() - start, notes)
+
+def sizes_for(
+    method: Method, sizes: list[int] | None, size: int | None, n_columns: int
+) -> tuple[list[int] | None, list[str]]:
+    """Sizes that a selector must know before it is fitted, and notes on them."""
+    known = budgets(method, n_columns)
+    if known is None:
+        return None, []
+    said = []
+    if method.kind == "choice" and sizes is None and n_columns > known[-1]:
+        said = [f"With {method.name} the sizes end at {known[-1]} features; --sizes names others."]
+    more = [] if size is None else [size]
+    return sorted({*(sizes or known), *more}), said
 
 
 # -- files -----------------------------------------------------------------------------------------

@@ -302,7 +302,7 @@ _KINDS: dict[str, Callable[[Path], bool]] = {
     "model.kpmodel": _archive("model.json"),
     # The second column of path.csv has the name of the path's parameter.
     "path.csv": _table(r"position,[^,]*,n_selected,value,kkt,gap,top_features"),
-    "selected.csv": _table(r"rank,name,weight,(alignment|share_of_folds),column"),
+    "selected.csv": _table(r"rank,name,weight,((alignment|share_of_folds),)?column"),
     "scores.csv": _table(r"method,n_features,mean,se(,fold_\d+)+"),
     "comparison.csv": _table(r"method,n_features,mean,se(,fold_\d+)+"),
     PREDICTIONS: _table(r'prediction(,"?probability of .*)?'),

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from kernelpath.cli.catalogue import BASELINES, METHODS
+from kernelpath.catalogue import BASELINES, METHODS
 from kernelpath.cli.config import read_config
 from kernelpath.errors import not_one_of
 
@@ -18,12 +18,6 @@ SCORINGS = (
     "roc_auc", "average_precision", "r2", "neg_mean_squared_error", "neg_mean_absolute_error",
 )  # fmt: skip
 """Measures that shells complete; every name of scikit-learn is taken."""
-
-
-class Method(StrEnum):
-    """Methods with a path."""
-
-    lp_kta = "lp-kta"
 
 
 class Task(StrEnum):
@@ -145,6 +139,20 @@ def parse_names(text: str | None, option: str, known: Iterable[str]) -> list[str
     return names
 
 
+def parse_method(text: str) -> str:
+    """Name of a method; dashes and underscores are the same.
+
+    Examples
+    --------
+    >>> parse_method("f_test")
+    'f-test'
+    """
+    found = [name for name in METHODS if _plain(name) == _plain(text)]
+    if not found:
+        raise typer.BadParameter(str(not_one_of("it", text, METHODS)))
+    return found[0]
+
+
 def _plain(name: str) -> str:
     return name.replace("_", "-").casefold()
 
@@ -200,7 +208,16 @@ TargetOption = Annotated[
         help="Column to predict. NPZ and svmlight files bring their own.",
     ),
 ]
-MethodOption = Annotated[Method, typer.Option(help="Method that traces the path.")]
+MethodOption = Annotated[
+    str,
+    typer.Option(
+        "--method",
+        metavar="NAME",
+        callback=lambda value: parse_method(value),
+        autocompletion=complete_list(METHODS),
+        help="Method that traces the path or ranks the features; see kernelpath methods.",
+    ),
+]
 TaskOption = Annotated[Task, typer.Option(help="Whether the target is a class or a number.")]
 DropOption = Annotated[
     list[str] | None,
@@ -245,6 +262,15 @@ BregmanOption = Annotated[
         metavar="NUMBER|auto",
         help="Weight of the smoothing term.",
         rich_help_panel=KERNELS,
+    ),
+]
+CostOption = Annotated[
+    float | None,
+    _option(
+        "--C",
+        metavar="NUMBER",
+        rich_help_panel=KERNELS,
+        help="Cost of errors, for methods that are machines. Default: that of the method.",
     ),
 ]
 EliminationOption = Annotated[

@@ -16,10 +16,11 @@ from kernelpath.cli.manifest import MODEL, PAGE, RUN_FILES, refuse_lone, refuse_
 from kernelpath.cli.output import Output, check_voice, print_json, say_files
 from kernelpath.cli.record import page_place
 from kernelpath.cli.resume import resuming
-from kernelpath.cli.settings import CVSettings, cv_settings, selector_settings
+from kernelpath.cli.settings import CVSettings, cv_settings, method_settings
 from kernelpath.utils.progress import begin
 
 if TYPE_CHECKING:
+    from kernelpath.catalogue import Method
     from kernelpath.cli.cv import CVRun
     from kernelpath.cli.record import Record
     from kernelpath.cli.run import Run
@@ -29,7 +30,7 @@ def path_command(
     context: typer.Context,
     data: opt.DataArgument,
     target: opt.TargetOption = None,
-    method: opt.MethodOption = opt.Method.lp_kta,
+    method: opt.MethodOption = "lp-kta",
     task: opt.TaskOption = opt.Task.auto,
     drop: opt.DropOption = None,
     max_columns: opt.MaxColumnsOption = None,
@@ -59,13 +60,14 @@ def path_command(
     norm_strength: opt.NormOption = "auto",
     bregman_strength: opt.BregmanOption = "auto",
     elimination_tol: opt.EliminationOption = 1e-3,
+    C: opt.CostOption = None,
 ) -> None:
     """Trace the feature path of a table.
 
     Every column but the target is a feature. Columns are taken raw: kernel widths adapt to each,
     so nothing needs scaling. The table that is printed gives, for round numbers of features, the
     norm exponent p, how optimal the point is (KKT residual, and gap: what elimination cost),
-    and the heaviest features.
+    and the heaviest features. Other methods than lp-kta have other parameters, or none.
 
     With --cv the path is traced again in every fold, every size is scored on rows held out, and
     a model is kept at the number of features that a rule picks. A run that was killed goes on
@@ -79,7 +81,7 @@ def path_command(
     given = settle(context)
     check_voice(given)
     output = Output(out, report, as_json, given["quiet"], given["verbose"], overwrite)
-    selector = selector_settings(given)
+    traced = method_settings(given)
     settings = cv_settings(given)
     with friendly_errors():
         place = page_place(report, out)
@@ -90,9 +92,9 @@ def path_command(
         read = {"target": target, "drop": drop or [], "max_columns": max_columns}
         if settings is None:
             refuse_removing(out, MODEL, "a run without --cv")
-            _run_path(context, data, read, n_features, selector, output)
+            _run_path(context, data, read, n_features, traced, output)
         else:
-            _run_scored(context, data, read, n_features, selector, settings, output)
+            _run_scored(context, data, read, n_features, traced, settings, output)
 
 
 def _run_path(
@@ -100,20 +102,19 @@ def _run_path(
     data: Path,
     read: dict[str, Any],
     n_features: int | None,
-    selector: dict[str, Any],
+    traced: tuple[Method, dict[str, Any]],
     output: Output,
 ) -> None:
     from kernelpath.cli.record import Record
     from kernelpath.cli.run import run_table
-    from kernelpath.estimators.lp_kta import LpKTASelector
     from kernelpath.tables.read import read_table
 
     with output_folder(output.out):
         with output.progress():
             begin(f"reading {data.name}")
             table = read_table(data, **read)
-            traced = LpKTASelector(n_features_to_select=n_features, **selector)
-            run = run_table(traced, table)
+            task, kernel = (str(context.params[name]) for name in ("task", "kernel"))
+            run = run_table(*traced, table, task=task, kernel=kernel, size=n_features)
             record = Record.of(context, data.name, table.target_name)
             begin("writing")
             done = write_path(run, record, table.X, table.y, output)
@@ -167,7 +168,7 @@ def tell_path(
             f"{run.path.provenance['task']}: whole path in {run.seconds:.1f} s\n"
         )
         if rows := path_rows(run.path, [chosen]):
-            print_path(rows)
+            print_path(rows, run.path.parameter_name)
             typer.echo()
     if headline:
         typer.echo(headline)
@@ -180,20 +181,18 @@ def _run_scored(
     data: Path,
     read: dict[str, Any],
     n_features: int | None,
-    selector: dict[str, Any],
+    traced: tuple[Method, dict[str, Any]],
     settings: CVSettings,
     output: Output,
 ) -> None:
     from kernelpath.cli.cv import run_cv
     from kernelpath.cli.record import Record
-    from kernelpath.estimators.lp_kta import LpKTASelector
     from kernelpath.tables.read import read_table
 
     with resuming(output.out) as memory, output.progress():
         begin(f"reading {data.name}")
         table = read_table(data, **read)
-        traced = LpKTASelector(**selector)
-        run = run_cv(traced, table, settings, n_features, memory)
+        run = run_cv(*traced, table, settings, n_features, memory)
         record = Record.of(context, data.name, table.target_name)
         begin("writing")
         written = write_scored(run, record, output)

@@ -8,12 +8,13 @@ from typing import Any
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from kernelpath.cli.catalogue import METHODS
+from kernelpath.catalogue import METHODS
 from kernelpath.cli.console import output_console, safe
 from kernelpath.path.feature_path import FeaturePath
 from kernelpath.path.points import BEYOND
 
 ROUND = frozenset(m * 10**e for e in range(7) for m in (1, 2, 5))
+SAME_AS_SIZE = ("budget", "n_features")  # parameters that are a number of features
 ALL_UP_TO = 10  # smaller sizes all have a row
 
 
@@ -35,10 +36,12 @@ def _number(value: float | None, digits: int = 3) -> str:
 
 
 def summary_sizes(path: FeaturePath) -> list[int]:
-    """Round sizes from the largest support down to one feature."""
-    usable = path.extension.n_usable if path.extension else int(path.n_selected.max())
+    """Round sizes from the largest support down to one feature, as far as the path has them."""
     largest = int(path.n_selected.max())
-    sizes = {s for s in ROUND if s < largest and s <= usable} | {largest, int(path.n_selected[-1])}
+    ends = {largest, int(path.n_selected[-1])}
+    if path.extension is None:
+        return sorted((ROUND & set(path.n_selected.tolist()) | ends) - {0}, reverse=True)
+    sizes = {s for s in ROUND if s < largest and s <= path.extension.n_usable} | ends
     return sorted(sizes - {0}, reverse=True)
 
 
@@ -47,14 +50,15 @@ def path_rows(
 ) -> list[dict[str, Any]]:
     """Rows of the table, as plain values: one per round size and per size asked for."""
     rows = []
+    parameter = "p" if path.parameter_name == "p" else "parameter"
     for size in sorted({*summary_sizes(path), *more_sizes} - {0}, reverse=True):
         point = path.at(n_features=size)
         rows.append(
             {
                 "n_features": size,
-                "p": point.parameter,
-                "kkt": point.kkt,
-                "gap": point.gap,
+                parameter: point.parameter,
+                "kkt": _known(point.kkt),
+                "gap": _known(point.gap),
                 "note": point.note,
                 "origin": point.origin,
                 "top": list(point.names[:n_names]),
@@ -63,22 +67,31 @@ def path_rows(
     return rows
 
 
-def print_path(rows: list[dict[str, Any]]) -> None:
-    """Print the compact table of a path."""
+def _known(value: float | None) -> float | None:
+    return None if value is None or value != value else value
+
+
+def print_path(rows: list[dict[str, Any]], parameter: str = "p") -> None:
+    """Print the compact table of a path; columns that would be empty are left out."""
     console, table = output_console(), _new_table()
-    # Numbers keep their width in a narrow terminal; only the names are cut.
-    for name, width in (("features", 9), ("p", 7), ("KKT", 5), ("gap", 7)):
-        table.add_column(name, justify="right", no_wrap=True, min_width=width)
-    _add_names(table, console, 9, 7, 5, 7)
     beyond = [row["origin"] == BEYOND for row in rows]
-    for row, outside in zip(rows, beyond):
-        table.add_row(
-            f"{row['n_features']:,}",
-            f"{row['p']:.4f}" + ("*" if outside else " "),
-            f"{row['kkt']:.0e}",
-            "" if row["gap"] is None else f"{row['gap']:.1e}",
-            Text(", ".join(safe(name, 24) for name in row["top"])),
-        )
+    columns = {"features": (9, [f"{row['n_features']:,}" for row in rows])}
+    if parameter == "p":
+        values = [f"{row['p']:.4f}" + ("*" if out else " ") for row, out in zip(rows, beyond)]
+        columns["p"] = (7, values)
+    elif parameter not in SAME_AS_SIZE:
+        columns[parameter] = (7, [f"{row['parameter']:.4g}" for row in rows])
+    for name, key, digits, width in (("KKT", "kkt", 0, 5), ("gap", "gap", 1, 7)):
+        if parameter == "p" or any(row[key] is not None for row in rows):
+            cells = ["" if row[key] is None else f"{row[key]:.{digits}e}" for row in rows]
+            columns[name] = (width, cells)
+    # Numbers keep their width in a narrow terminal; only the names are cut.
+    for name, (width, _) in columns.items():
+        table.add_column(name, justify="right", no_wrap=True, min_width=width)
+    _add_names(table, console, *(max(width, len(name)) for name, (width, _) in columns.items()))
+    names = [Text(", ".join(safe(name, 24) for name in row["top"])) for row in rows]
+    for row_cells in zip(*(cells for _, cells in columns.values()), names):
+        table.add_row(*row_cells)
     console.print(table)
     if any(beyond):
         note = "* beyond the ends of the path, by another elimination tolerance at that p"

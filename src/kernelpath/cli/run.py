@@ -14,15 +14,16 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
+from kernelpath.catalogue import FIRST_BUDGETS, METHODS, Method, budgets
 from kernelpath.cli.console import in_option_words, safe
 from kernelpath.cli.files import write_csv, write_frame
 from kernelpath.cli.printing import path_rows
 from kernelpath.cli.record import Record, write_page, write_record
 from kernelpath.errors import DataError
-from kernelpath.estimators.lp_kta import LpKTASelector
 from kernelpath.path.feature_path import FeaturePath, PathPoint
 from kernelpath.tables.read import LoadedTable
 from kernelpath.tables.table import column_list, columns_not_finite, named_columns
+from kernelpath.tables.targets import infer_task
 
 
 @dataclass(frozen=True)
@@ -31,23 +32,21 @@ class Run:
 
     path: FeaturePath
     point: PathPoint
-    selector: LpKTASelector
+    alignments: np.ndarray | None  # of a method that knows them
     seconds: float
     notes: list[str]
 
     def as_dict(self) -> dict[str, Any]:
         """Everything that ``--json`` prints."""
         provenance = self.path.provenance
-        selected = [
-            {"name": name, "weight": weight, "alignment": alignment, "column": column}
-            for name, weight, alignment, column in selected_rows(self)
-        ]
+        keys = selected_header(self)
+        selected = [dict(zip(keys, row)) for row in selected_rows(self)]
         return {
             "method": self.path.method,
             "task": provenance["task"],
             "n_samples": provenance["data"]["n_samples"],
             "n_features": provenance["data"]["n_features"],
-            "n_constant": provenance["n_constant"],
+            "n_constant": provenance.get("n_constant"),
             "seconds": round(self.seconds, 3),
             "notes": self.notes,
             "points": path_rows(self.path, [self.point.n_selected]),
@@ -64,34 +63,80 @@ class Run:
 # -- fitting ---------------------------------------------------------------------------------------
 
 
-def run_selector(selector: LpKTASelector, X: Any, y: Any, names: list[str] | None) -> Run:
-    """Fit, collecting warnings as notes."""
+def run_selector(selector: Any, X: Any, y: Any, names: list[str] | None, size: int | None) -> Run:
+    """Fit, collecting warnings as notes; choose the point of a size, or the method's own."""
     start = time.perf_counter()
-    size = selector.n_features_to_select
-    # Chosen after the fit, from the path: only then is it known how many features are usable.
-    selector.set_params(n_features_to_select=None)
-    if names is not None and not hasattr(X, "columns"):
-        X = named_columns(X, names)
+    given = None if hasattr(X, "columns") else names
     with collected_warnings() as notes:
-        selector.fit(X, y)
-    path = selector.path_
+        path = _traced(selector, X, y, given)
     check_size(path, size)
-    point = selector._choose_point(path, size)
+    point = _own_point(selector, path) if size is None else path.at(n_features=size)
     if size is None and 0 < path.n_selected[0] == path.n_selected[-1]:
         notes.append("No feature leaves along the path; choose a size with --n-features.")
     if point.n_selected == 0:
         notes.append("No feature is selected anywhere: lower --norm-strength or give --n-features.")
-    return Run(path, point, selector, time.perf_counter() - start, notes)
+    alignments = getattr(selector, "alignments_", None)
+    return Run(path, point, alignments, time.perf_counter() - start, notes)
 
 
-def run_table(selector: LpKTASelector, table: LoadedTable) -> Run:
+def _traced(selector: Any, X: Any, y: Any, names: list[str] | None) -> FeaturePath:
+    if not hasattr(selector, "fit"):
+        from kernelpath.estimators.rankers import ranked_path
+
+        return ranked_path(selector, X, y, names)
+    return selector.fit(X if names is None else named_columns(X, names), y).path_
+
+
+def _own_point(selector: Any, path: FeaturePath) -> PathPoint:
+    """Point that a method chooses itself; of the others a small one."""
+    if hasattr(selector, "position_"):  # smallest error of rows left out
+        return path[selector.position_]
+    if path.extension is not None:
+        return selector._choose_point(path, None)
+    sizes = np.unique(path.n_selected)
+    return path.at(n_features=int(sizes[sizes <= max(FIRST_BUDGETS, sizes[0])][-1]))
+
+
+def run_table(
+    method: Method,
+    settings: dict[str, Any],
+    table: LoadedTable,
+    *,
+    task: str,
+    kernel: str,
+    size: int | None,
+) -> Run:
     """Fit to a table from a file; what is wrong with it is said in words of the command line."""
-    check_text(table, selector.kernel)
+    kind = check_table(method, kernel, table, task)
+    sizes = budgets(method, len(table.feature_names))
+    if method.kind == "choice":  # a problem for each: no more than are asked for
+        most = min(max(FIRST_BUDGETS, size or 0), len(table.feature_names))
+        sizes = [*range(1, min(FIRST_BUDGETS, most) + 1), *([most] if most > FIRST_BUDGETS else [])]
+    selector = method.selector(kind, sizes, **settings)
     with naming_bad_columns(table):
-        run = run_selector(selector, table.X, table.y, table.feature_names)
+        run = run_selector(selector, table.X, table.y, table.feature_names, size)
     run.notes[:0] = list(table.notes)
     run.notes.extend(category_notes(table))
     return run
+
+
+def check_table(method: Method, kernel: str, table: LoadedTable, task: str) -> str:
+    """Refuse a table that the method cannot use, before any work; return the task."""
+    refuse_methods([method.name], table, task, "take another --method")
+    check_text(table, kernel, method.name if method.refuses_text() else "")
+    # A path of lp-KTA says the task that was asked for.
+    return task if method.name == "lp-kta" else infer_task(table.y, task)
+
+
+def refuse_methods(names: list[str], table: LoadedTable, task: str, instead: str) -> None:
+    """Refuse a table whose target or rows one of the methods cannot use."""
+    kind = infer_task(table.y, task)
+    n_classes = len(np.unique(table.y)) if kind == "classification" else 0
+    target = "the target" if table.target_name is None else repr(table.target_name)
+    for name in names:
+        why = METHODS[name].why_not(kind, n_classes, len(table.y), target)
+        if why is not None:
+            raise DataError(f"{table.source}: {why[0]}; {instead}, or {why[1]}")
 
 
 @contextmanager
@@ -115,13 +160,18 @@ def check_size(path: FeaturePath, size: float | None) -> None:
 # -- what is wrong with a table --------------------------------------------------------------------
 
 
-def check_text(table: LoadedTable, kernel: Any) -> None:
-    """Refuse text columns for kernels of numbers, and say what to do."""
-    if not table.text_columns or kernel in ("auto", "delta"):
+def check_text(table: LoadedTable, kernel: Any, numeric: str = "") -> None:
+    """Refuse text columns for kernels, or a method, of numbers, and say what to do."""
+    if not table.text_columns or (kernel in ("auto", "delta") and not numeric):
         return
     spoilt = _spoilt_numbers(table)
     if spoilt:
         raise DataError(f"{table.source}: {spoilt}; correct the file or use --drop")
+    if numeric:
+        raise DataError(
+            f"{table.source}: {columns_hold(table.text_columns, 'text')}, and {numeric} takes "
+            "numbers; leave columns out with --drop, or encode them as numbers"
+        )
     raise DataError(
         f"{table.source}: {columns_hold(table.text_columns, 'text')}; add --kernel auto to use "
         "text as categories, leave columns out with --drop, or encode them as numbers"
@@ -204,14 +254,27 @@ def _not_finite(X: Any) -> np.ndarray:
 # -- files -----------------------------------------------------------------------------------------
 
 
-def selected_rows(run: Run) -> list[tuple[str, float, float, int]]:
-    """Name, weight, alignment and column of the chosen features, heaviest first."""
+def selected_header(run: Run) -> list[str]:
+    """Names of the values of a row of `selected_rows`."""
+    more = [] if run.alignments is None else ["alignment"]
+    return ["name", "weight", *more, "column"]
+
+
+def selected_rows(run: Run) -> list[tuple]:
+    """Name, weight, alignment where it is known, and column of the features, heaviest first."""
     point = run.point
     columns = point.support.nonzero()[0]
     order = columns[(-point.weights[columns]).argsort(kind="stable")]
     names = run.path.feature_names
-    alignments = run.selector.alignments_
-    return [(str(names[i]), float(point.weights[i]), float(alignments[i]), int(i)) for i in order]
+    return [
+        (
+            str(names[i]),
+            float(point.weights[i]),
+            *([] if run.alignments is None else [float(run.alignments[i])]),
+            int(i),
+        )
+        for i in order
+    ]
 
 
 def write_run(run: Run, record: Record, summary: dict[str, Any], folder: Path) -> list[str]:
@@ -219,7 +282,7 @@ def write_run(run: Run, record: Record, summary: dict[str, Any], folder: Path) -
     run.path.save(folder / "path.kpath")
     write_frame(folder / "path.csv", run.path.to_frame())
     rows = [(rank, *row) for rank, row in enumerate(selected_rows(run), start=1)]
-    write_csv(folder / "selected.csv", ["rank", "name", "weight", "alignment", "column"], rows)
+    write_csv(folder / "selected.csv", ["rank", *selected_header(run)], rows)
     skipped = save_path_picture(run.path, folder)
     skipped += write_page(summary, record, folder)
     write_record(record, folder)

@@ -7,14 +7,19 @@ from typing import Any
 
 import typer
 
-from kernelpath.cli.catalogue import BASELINES
+from kernelpath.catalogue import BASELINES, METHODS, Method
 from kernelpath.cli.options import parse_names, parse_sizes
 from kernelpath.errors import not_one_of
 
+LARGEST_C = 1e8
 WITHOUT_WIDTH = ("linear", "delta")
 ONLY_SCORED = {  # with the values that say nothing
     "rule": None, "budget": None, "tolerance": None, "predictor": None, "scoring": None,
     "baselines": None, "nested": False, "groups": None, "sizes": None, "proba": False, "seed": 0,
+}  # fmt: skip
+OF_METHODS = {  # options that some methods have, with the values that say nothing
+    "kernel": "rbf", "bandwidth": "std", "norm_strength": "auto", "bregman_strength": "auto",
+    "elimination_tol": 1e-3, "C": None, "jobs": None,
 }  # fmt: skip
 
 
@@ -90,8 +95,50 @@ def check_scoring(name: str | None) -> None:
         raise typer.BadParameter(error, param_hint="'--scoring'")
 
 
-def selector_settings(given: dict[str, Any]) -> dict[str, Any]:
-    """Arguments of the selector; strengths that no path can have are refused."""
+def method_settings(given: dict[str, Any]) -> tuple[Method, dict[str, Any]]:
+    """Method, and the settings of its selector; options that it does not have are refused."""
+    method = METHODS[given["method"]]
+    idle = [name for name in _said(given) if not _has(method, name, given)]
+    if idle:
+        raise typer.BadParameter(
+            f"has no effect with --method {method.name}; leave it out",
+            param_hint=", ".join(f"'--{name.replace('_', '-')}'" for name in idle),
+        )
+    if method.weights_inside and _text(given["predictor"]) == "weighted_kernel":
+        raise typer.BadParameter(
+            f"weighted_kernel is not for {method.name}, whose weights are inside one kernel of all "
+            "features; take joint_rbf, or leave it out",
+            param_hint="'--predictor'",
+        )
+    if given["C"] is not None and not 1 / LARGEST_C <= given["C"] <= LARGEST_C:
+        raise typer.BadParameter(
+            f"must lie between {1 / LARGEST_C:g} and {LARGEST_C:g}", param_hint="'--C'"
+        )
+    if method.name == "lp-kta":
+        return method, lp_kta_settings(given)
+    wanted = [name for name in ("C", "seed") if name in method.settings]
+    settings: dict[str, Any] = {n: given[n] for n in wanted if given[n] is not None}
+    if "kernel" in method.settings:
+        settings["kernel"] = str(given["kernel"])
+    return method, settings
+
+
+def _said(given: dict[str, Any]) -> list[str]:
+    """Options of some methods whose values say something."""
+    return [name for name, silent in OF_METHODS.items() if str(given[name]) != str(silent)]
+
+
+def _has(method: Method, option: str, given: dict[str, Any]) -> bool:
+    """Whether an option is one of the method's, or of the folds."""
+    if option == "jobs":
+        return given["cv"] is not None or "n_jobs" in method.settings
+    if option == "kernel" and method.text == "codes":
+        return str(given["kernel"]) == "auto"  # which says that text columns are welcome
+    return option in method.settings
+
+
+def lp_kta_settings(given: dict[str, Any]) -> dict[str, Any]:
+    """Arguments of lp-KTA; strengths that no path can have are refused."""
     norm, bregman = given["norm_strength"], given["bregman_strength"]
     if not 0 < given["elimination_tol"] < 0.36787944117144233:
         raise typer.BadParameter(
@@ -110,7 +157,6 @@ def selector_settings(given: dict[str, Any]) -> dict[str, Any]:
     return {
         "kernel": str(given["kernel"]),
         "bandwidth": str(given["bandwidth"]),
-        "task": str(given["task"]),
         "norm_strength": norm,
         "bregman_strength": bregman,
         "elimination_tol": given["elimination_tol"],
@@ -126,7 +172,12 @@ def selector_jobs(jobs: int | None, folds: bool) -> int:
 def cv_settings(given: dict[str, Any]) -> CVSettings | None:
     """Settings of the folds, or None without ``--cv``."""
     if given["cv"] is None:
-        used = [name for name, silent in ONLY_SCORED.items() if given[name] != silent]
+        own = METHODS[given["method"]].settings
+        used = [
+            name
+            for name, silent in ONLY_SCORED.items()
+            if given[name] != silent and name not in own
+        ]
         if used:
             hint = ", ".join(f"'--{name}'" for name in used)
             raise typer.BadParameter(

@@ -44,6 +44,11 @@ FEWER = 4  # times that a default strength which leaves nothing is divided
 class GMKLBase(PathSelector):
     """What classifier and regressor share."""
 
+    @property
+    def weights_inside(self) -> bool:
+        """Whether the weights are inside one kernel of all features, and not those of a sum."""
+        return isinstance(self.kernel, str) and self.kernel in ("product", "polynomial")
+
     @classmethod
     def preset(cls, name: str, **params: Any) -> Self:
         """An estimator with the settings of a published method.

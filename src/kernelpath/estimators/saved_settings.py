@@ -32,6 +32,7 @@ KNOWN = {
     "kernelpath.estimators.gmkl": ("GMKLClassifier", "GMKLRegressor"),
     "kernelpath.estimators.nmmkl": ("NMMKLSelector",),
     "kernelpath.estimators.l1kr": ("L1KRClassifier", "L1KRRegressor"),
+    "kernelpath.estimators.rankers": ("Ranker",),
     "kernelpath.baselines": (
         "FSV", "Fisher", "ForwardStepwise", "L0Approximation", "L1SVM", "LassoLW", "R2W2",
         "SVMLW", "SVRLW",

@@ -100,7 +100,13 @@ class ChoicesBySize:
         columns = np.flatnonzero(point.support)
         return SizedPoint(columns, point.weights[columns], point.parameter)
 
-    def as_path(self, sizes: NDArray[np.int64], names: Any, method: str) -> FeaturePath:
+    def as_path(
+        self,
+        sizes: NDArray[np.int64],
+        names: Any,
+        method: str,
+        provenance: dict[str, Any] | None = None,
+    ) -> FeaturePath:
         """Return the path itself, or a ranking written as one, from many features to few."""
         if self.path is not None:
             return self.path
@@ -122,6 +128,7 @@ class ChoicesBySize:
             kkt=unknown,
             gaps=unknown,
             feature_names=names,
+            provenance=provenance,
         )
 
 

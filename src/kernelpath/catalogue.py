@@ -1,0 +1,389 @@
+"""Every method that is known by a name, one entry each: what it is, what it takes, who makes it.
+
+The commands ``path``, ``compare`` and ``methods``, :func:`kernelpath.compare` and
+:func:`kernelpath.methods` read this table; a method that is added here is in all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from kernelpath.errors import not_one_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+CLASSES, NUMBERS = "classification", "regression"
+MOST_BUDGETS = 60  # features; every budget of NMMKL is a problem of its own, in every fold
+ALL_BUDGETS_UP_TO = 500  # columns; beyond, a ranking is cut at a growing grid of sizes
+FIRST_BUDGETS = 10  # of a selector with budgets, where no sizes are asked for
+N_STRENGTHS = 50  # points of a path of its own; a ranking makes do with fewer
+BASELINES = ("f_test", "forest")
+"""Rankings that ``PathCV(baselines=)`` and ``path --baselines`` take by these names."""
+
+
+@dataclass(frozen=True)
+class Method:
+    """A method that is known by its name.
+
+    Attributes
+    ----------
+    name, label : str
+        On the command line, and on pages.
+    kind : {"path", "choice", "ranking"}
+        A path of its own with a certificate at every point, a choice for each size of its own
+        (which need not be nested), or one order of the features that is cut at any size.
+    line, paper, guide : str
+        What it measures, in one sentence; where it was published; its page of the guide.
+    make : callable
+        ``make(task, sizes, **settings)`` returns a selector: an estimator whose ``fit`` leaves
+        ``path_``, or a function ``rank(X, y)``.
+    compared : callable, optional
+        The same for a comparison, where all sizes are scored.  Default: `make`.
+    tasks : tuple of {"classification", "regression"}
+    most_classes, most_rows : int, optional
+        Largest number of classes and rows that it takes; any by default.
+    settings : tuple of str
+        Settings that `make` takes.
+    text : {"kernel", "codes", "no"}
+        What becomes of text columns: a kernel of their own, codes, or a refusal.
+    weights_inside : bool
+        Whether its weights are inside one kernel of all features, and not those of a sum.
+    """
+
+    name: str
+    label: str
+    kind: str
+    line: str
+    paper: str
+    guide: str
+    make: Callable[..., Any] = field(repr=False, compare=False)
+    compared: Callable[..., Any] | None = field(default=None, repr=False, compare=False)
+    tasks: tuple[str, ...] = (CLASSES, NUMBERS)
+    most_classes: int | None = None
+    most_rows: int | None = None
+    settings: tuple[str, ...] = ()
+    text: str = "no"
+    weights_inside: bool = False
+
+    def selector(self, task: str, sizes: Sequence[int] | None = None, **settings: Any) -> Any:
+        """Selector for a task and, for methods that need to know them, sizes.
+
+        Examples
+        --------
+        >>> METHODS["nmmkl"].selector("classification", [1, 2], C=0.1)
+        NMMKLSelector(C=0.1, kernel='rbf', n_features_to_select=[1, 2],
+                      task='classification')
+        """
+        return self.make(task, sizes, **self._checked(settings))
+
+    def compared_selector(
+        self, task: str, sizes: Sequence[int] | None = None, **settings: Any
+    ) -> Any:
+        """Selector that takes part in a comparison; settings that it has not are left out."""
+        known = {name: value for name, value in settings.items() if name in self.settings}
+        return (self.compared or self.make)(task, sizes, **known)
+
+    def _checked(self, settings: dict[str, Any]) -> dict[str, Any]:
+        for name in settings:
+            if name not in self.settings:
+                raise not_one_of(f"a setting of {self.name}", name, self.settings or ["none"])
+        return settings
+
+    def why_not(
+        self, task: str, n_classes: int, n_rows: int, target: str = "y"
+    ) -> tuple[str, str] | None:
+        """Why it cannot be used for a table, and what would help; None if it can.
+
+        Examples
+        --------
+        >>> METHODS["l1kr"].why_not("classification", 3, 100)
+        ('l1kr takes numbers or two classes, and y has 3', 'keep the rows of two classes')
+        """
+        if task not in self.tasks:
+            takes, holds = ("classes", "numbers") if task == NUMBERS else ("numbers", "classes")
+            remedy = f"set task='{self.tasks[0]}' if they are {takes}"
+            return f"{self.name} takes {takes}, and {target} holds {holds}", remedy
+        if task == CLASSES and self.most_classes is not None and n_classes > self.most_classes:
+            what = f"{self.name} takes numbers or two classes, and {target} has {n_classes:,}"
+            return what, "keep the rows of two classes"
+        if self.most_rows is not None and n_rows > self.most_rows:
+            what = f"{self.name} takes at most {self.most_rows:,} rows, and there are {n_rows:,}"
+            return what, "draw some of the rows"
+        return None
+
+    def refuses_text(self, compared: bool = False) -> bool:
+        """Whether text columns are refused; rankings of a comparison take them as codes."""
+        return self.text == "no" and not (compared and self.compared is not None)
+
+    def as_dict(self) -> dict[str, Any]:
+        """All but the makers, as JSON can hold it."""
+        return {
+            "name": self.name,
+            "kind": self.kind,
+            "line": self.line,
+            "guide": self.guide,
+            "label": self.label,
+            "tasks": list(self.tasks),
+            "most_classes": self.most_classes,
+            "most_rows": self.most_rows,
+            "text": self.text,
+            "weights_inside": self.weights_inside,
+            "settings": list(self.settings),
+            "paper": self.paper,
+        }
+
+
+# -- who makes a selector --------------------------------------------------------------------------
+# Imports are inside: the names alone must not cost the time of loading everything.
+
+
+def _lp_kta(task: str, sizes: Any, **settings: Any) -> Any:
+    from kernelpath.estimators.lp_kta import LpKTASelector
+
+    return LpKTASelector(task=task, **settings)
+
+
+def _gmkl(task: str, sizes: Any, *, kernel: str = "rbf", C: float = 1.0) -> Any:
+    return _gmkl_kind(task)(C=C, base_kernel=kernel, strengths=N_STRENGTHS)
+
+
+def _gmkl_product(task: str, sizes: Any, *, C: float = 1.0) -> Any:
+    return _gmkl_kind(task)("product", C=C, strengths=N_STRENGTHS)
+
+
+def _gmkl_kind(task: str) -> Any:
+    from kernelpath.estimators.gmkl import GMKLClassifier, GMKLRegressor
+
+    return GMKLClassifier if task == CLASSES else GMKLRegressor
+
+
+def _nmmkl(task: str, sizes: Any, *, kernel: str = "rbf", C: float = 1.0) -> Any:
+    from kernelpath.estimators.nmmkl import NMMKLSelector
+
+    return NMMKLSelector(None if sizes is None else list(sizes), C=C, kernel=kernel, task=task)
+
+
+def _nmmkl_compared(task: str, sizes: Any, *, kernel: str = "rbf") -> Any:
+    from kernelpath.estimators.rankers import BudgetChoices
+
+    return BudgetChoices(list(sizes), kernel, task)
+
+
+def _l1kr(task: str, sizes: Any) -> Any:
+    from kernelpath.estimators.l1kr import L1KRClassifier, L1KRRegressor
+    from kernelpath.estimators.rankers import L1KR_BUDGETS
+
+    kind = L1KRClassifier if task == CLASSES else L1KRRegressor
+    return kind(norm_budget=L1KR_BUDGETS, search_branches=False)
+
+
+def _ranker(name: str) -> Callable[..., Any]:
+    def make(task: str, sizes: Any, *, seed: int = 0, **settings: Any) -> Any:
+        from kernelpath.estimators.rankers import Ranker
+
+        return Ranker(name, task, seed)
+
+    return make
+
+
+def _baseline(cls: str, takes_task: bool = False) -> Callable[..., Any]:
+    def make(task: str, sizes: Any, **settings: Any) -> Any:
+        from kernelpath import baselines
+
+        more = {"task": task} if takes_task else {}
+        return getattr(baselines, cls)("all" if sizes is None else list(sizes), **settings, **more)
+
+    return make
+
+
+# -- the entries -----------------------------------------------------------------------------------
+
+_SKLEARN = "Pedregosa et al. Scikit-learn: machine learning in Python. JMLR, 2011."
+_ENTRIES = (
+    Method(
+        "lp-kta", "Generalized lp-KTA", "path",
+        "generalized lp kernel-target alignment: non-linear effects, one feature at a time",
+        "Jawanpuria, Varma, Nath. On p-norm path following in multiple kernel learning for "
+        "non-linear feature selection. ICML, 2014.",
+        "lp_kta", _lp_kta, text="kernel",
+        settings=("kernel", "bandwidth", "norm_strength", "bregman_strength", "elimination_tol",
+                  "n_jobs"),
+    ),
+    Method(
+        "gmkl", "GMKL, sum of kernels", "path",
+        "l1 path of a machine that learns a sum of kernels; in a comparison the order of entry",
+        "Jain, Vishwanathan, Varma. SPG-GMKL: generalized multiple kernel learning with a million "
+        "kernels. KDD, 2012.",
+        "gmkl", _gmkl, _ranker("gmkl"), text="kernel", settings=("kernel", "C"),
+    ),
+    Method(
+        "gmkl-product", "GMKL, product of kernels", "path",
+        "l1 path of the widths of a product of kernels: effects of several features together",
+        "Varma, Babu. More generality in efficient multiple kernel learning. ICML, 2009.",
+        "gmkl", _gmkl_product, _ranker("gmkl-product"), settings=("C",), weights_inside=True,
+    ),
+    Method(
+        "nmmkl", "NMMKL", "choice",
+        "non-monotonic multiple kernel learning: the best features for each size of its own",
+        "Yang, Xu, Lyu, King. Budget constrained non-monotonic feature selection. Neural Networks, "
+        "2015.",
+        "nmmkl", _nmmkl, _nmmkl_compared, text="kernel", settings=("kernel", "C"),
+    ),
+    Method(
+        "l1kr", "L1KR", "path",
+        "weights inside one kernel of all features, along their l1 path",
+        "Li, Sminchisescu. The feature selection path in kernel methods. AISTATS, 2010.",
+        "l1kr", _l1kr, _ranker("l1kr"), most_classes=2, most_rows=1000, weights_inside=True,
+    ),
+    Method(
+        "f-test", "F-test", "ranking",
+        "F statistic of each feature: linear effects, or differences between class means",
+        _SKLEARN, "command_line", _ranker("f-test"), text="codes",
+    ),
+    Method(
+        "forest", "Random forest", "ranking",
+        "impurity importance in a random forest of trees",
+        "Breiman. Random forests. Machine Learning, 2001.",
+        "command_line", _ranker("forest"), text="codes", settings=("seed",),
+    ),
+    Method(
+        "mutual-info", "Mutual information", "ranking",
+        "mutual information of each feature with the target, by nearest neighbours",
+        "Ross. Mutual information between discrete and continuous data sets. PLoS ONE, 2014.",
+        "command_line", _ranker("mutual-info"), text="codes", settings=("seed",),
+    ),
+    Method(
+        "fisher", "Fisher score", "ranking",
+        "distance of the class means relative to the spread; squared correlation",
+        "Bishop. Neural Networks for Pattern Recognition. Oxford University Press, 1995.",
+        "baselines", _baseline("Fisher", takes_task=True),
+    ),
+    Method(
+        "svm-lw", "SVM, largest weights", "ranking",
+        "largest weights of a linear support vector machine",
+        "Guyon, Weston, Barnhill, Vapnik. Gene selection for cancer classification using support "
+        "vector machines. Machine Learning, 2002.",
+        "baselines", _baseline("SVMLW"), tasks=(CLASSES,), settings=("C",),
+    ),
+    Method(
+        "svr-lw", "SVR, largest weights", "ranking",
+        "largest weights of linear support vector regression",
+        "Smola, Schölkopf. A tutorial on support vector regression. Statistics and Computing, "
+        "2004.",
+        "baselines", _baseline("SVRLW"), tasks=(NUMBERS,), settings=("C",),
+    ),
+    Method(
+        "lasso-lw", "Lasso, largest weights", "ranking",
+        "largest weights of the lasso, then the order of entry",
+        "Tibshirani. Regression shrinkage and selection via the lasso. Journal of the Royal "
+        "Statistical Society, Series B, 1996.",
+        "baselines", _baseline("LassoLW"), tasks=(NUMBERS,),
+    ),
+    Method(
+        "l1-svm", "SVM with the 1-norm", "ranking",
+        "weights of a support vector machine with the 1-norm",
+        "Fung, Mangasarian. A feature selection Newton method for support vector machine "
+        "classification. Computational Optimization and Applications, 2004.",
+        "baselines", _baseline("L1SVM"), tasks=(CLASSES,), settings=("C",),
+    ),
+    Method(
+        "fsv", "FSV", "ranking",
+        "weights of a machine with a concave count of features in its objective",
+        "Bradley, Mangasarian. Feature selection via concave minimization and support vector "
+        "machines. ICML, 1998.",
+        "baselines", _baseline("FSV"), tasks=(CLASSES,),
+    ),
+    Method(
+        "l0-approximation", "l0 approximation", "ranking",
+        "how long a feature survives when columns are scaled by the last weights",
+        "Weston, Elisseeff, Schölkopf, Tipping. Use of the zero-norm with linear models and kernel "
+        "methods. Journal of Machine Learning Research, 2003.",
+        "baselines", _baseline("L0Approximation"), tasks=(CLASSES,), settings=("C",),
+    ),
+    Method(
+        "r2w2", "R2W2", "ranking",
+        "scales that minimise radius times norm, a bound of the leave-one-out error",
+        "Weston, Mukherjee, Chapelle, Pontil, Poggio, Vapnik. Feature selection for SVMs. Advances "
+        "in Neural Information Processing Systems, 2000.",
+        "baselines", _baseline("R2W2"), tasks=(CLASSES,), settings=("C",),
+    ),
+    Method(
+        "forward-stepwise", "Forward stepwise", "ranking",
+        "order of entry by partial F-tests",
+        "Guyon, Elisseeff. An introduction to variable and feature selection. Journal of Machine "
+        "Learning Research, 2003.",
+        "baselines", _baseline("ForwardStepwise"), most_classes=2,
+    ),
+)  # fmt: skip
+METHODS: dict[str, Method] = {entry.name: entry for entry in _ENTRIES}
+
+
+def method(name: str) -> Method:
+    """Entry of a name; dashes and underscores are the same.
+
+    Examples
+    --------
+    >>> method("F_test").name
+    'f-test'
+    """
+    found = METHODS.get(name.replace("_", "-").casefold())
+    if found is None:
+        raise not_one_of("method", name, METHODS)
+    return found
+
+
+def budgets(kind: Method, n_columns: int) -> list[int] | None:
+    """Sizes of a path for which none are asked; None where the method needs none.
+
+    Examples
+    --------
+    >>> budgets(METHODS["nmmkl"], 4), budgets(METHODS["fisher"], 4)
+    ([1, 2, 3, 4], None)
+    """
+    from kernelpath.tracers.any_selector import size_grid
+
+    if kind.kind == "choice":
+        return size_grid(min(n_columns, MOST_BUDGETS)).tolist()
+    return size_grid(n_columns).tolist() if n_columns > ALL_BUDGETS_UP_TO else None
+
+
+def methods() -> pd.DataFrame:
+    """All methods that are known by a name, as a table.
+
+    The names are those of :func:`kernelpath.compare`, ``kernelpath path --method`` and ``kernelpath
+    compare --methods``.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per method, by its name.  ``kind``: ``"path"``, a path of its own with a
+        certificate at every point; ``"choice"``, one for each size, which need not be nested;
+        ``"ranking"``, one order of the features.  ``tasks``: classes, numbers or both.
+        ``most_classes`` and ``most_rows``: what it takes at most.  ``text``: whether text columns
+        get a kernel of their own, count as codes, or are refused.  ``weights_inside``: whether
+        its weights are those inside one kernel of all features.  ``settings``: options of the
+        command line that it takes.
+
+    Examples
+    --------
+    >>> import kernelpath as kp
+    >>> table = kp.methods()
+    >>> table.loc["nmmkl", "kind"], table.index[:3].tolist()
+    ('choice', ['lp-kta', 'gmkl', 'gmkl-product'])
+    >>> table.index[table["tasks"] == "regression"].tolist()
+    ['svr-lw', 'lasso-lw']
+    """
+    import pandas as pd
+
+    rows = [entry.as_dict() for entry in METHODS.values()]
+    frame = pd.DataFrame(rows).set_index("name").rename(columns={"line": "what"})
+    for name in ("tasks", "settings"):
+        frame[name] = frame[name].map(", ".join)
+    for name in ("most_classes", "most_rows"):
+        frame[name] = frame[name].astype("Int64")
+    order = ["label", "kind", "what", "tasks", "most_classes", "most_rows", "text",
+             "weights_inside", "settings", "paper", "guide"]  # fmt: skip
+    return frame[order]
