@@ -97,6 +97,11 @@ def path_command(
             _run_scored(context, data, read, n_features, traced, settings, output)
 
 
+def _load(method: Method, settings: dict[str, Any]) -> None:
+    """Import what a method needs: later, a progress bar would stand still meanwhile."""
+    method.selector(method.tasks[0], **settings)
+
+
 def _run_path(
     context: typer.Context,
     data: Path,
@@ -109,6 +114,7 @@ def _run_path(
     from kernelpath.cli.run import run_table
     from kernelpath.tables.read import read_table
 
+    _load(*traced)
     with output_folder(output.out):
         with output.progress():
             begin(f"reading {data.name}")
@@ -189,6 +195,7 @@ def _run_scored(
     from kernelpath.cli.record import Record
     from kernelpath.tables.read import read_table
 
+    _load(*traced)
     with resuming(output.out) as memory, output.progress():
         begin(f"reading {data.name}")
         table = read_table(data, **read)
