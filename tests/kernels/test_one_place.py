@@ -225,7 +225,13 @@ def test_alignments(new, calls, table):
     for method in ("auto", "exact", "fast"):
         assert close(kp.alignments(TABLES[table](X), Y, kernel=kernel, method=method), expected)
     assert calls.names == {"pairwise"}
-    far = np.column_stack([1e170 * X[:, 0], X[:, 1:]])  # its squares are no numbers
+
+
+@pytest.mark.skipif(not JIT, reason="without compiling, a square beyond the numbers is a warning")
+def test_alignments_in_units_of_their_own(new, calls):
+    kernel, k = new
+    far = np.column_stack([1e170 * X[:, 0], X[:, 1:]])
+    expected = slow.alignments(X, Y, k, width, "classification")
     assert close(kp.alignments(far, Y, kernel=kernel), expected, 1e-7)
 
 
