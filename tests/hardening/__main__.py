@@ -7,6 +7,7 @@ import importlib
 import pkgutil
 import platform
 import re
+import signal
 import sys
 import time
 from datetime import date
@@ -32,6 +33,8 @@ def main() -> int:
     parser.add_argument("modules", nargs="*", help=f"some of {', '.join(MODULES)}; default: all")
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
+    # A shell starts background jobs with interrupts ignored, and children inherit that.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     broken: list[str] = []
     for name in given.modules or MODULES:
         if name not in MODULES:

@@ -289,7 +289,8 @@ def terminated(folder: Path) -> str:
     command = [sys.executable, "-m", "kernelpath", "path", "t.csv", "-t", "y", "--cv", "5",
                "--out", "run"]  # fmt: skip
     started = subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, text=True)
-    time.sleep(8)
+    while started.poll() is None and not list(folder.rglob("fold-*")):
+        time.sleep(0.02)  # until something is worth to be kept
     started.send_signal(signal.SIGTERM)
     _, words = started.communicate(timeout=120)
     if started.returncode != 143:
