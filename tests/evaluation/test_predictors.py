@@ -13,6 +13,7 @@ from sklearn.svm import SVC
 import kernelpath as kp
 from evaluation.helpers import JOINT, WEIGHTED, counts, curve, path_cv, ring, three_classes
 from kernelpath.path_kernels import KernelBank
+from kernelpath.predictors import base
 from kernelpath.predictors.libsvm import Task, fit_svm
 from kernelpath.tables.rows import distinct
 from kernelpath.tables.table import as_column_table
@@ -286,3 +287,16 @@ def test_single_precision_is_within_the_tolerance_of_the_solver(C):
         head = fit_svm(kernel.train, task.codes(y), task, C=C)
         decisions.append(head.decision(kernel.train[:, head.support]))
     assert np.abs(decisions[0] - decisions[1]).max() <= 2e-3
+
+
+@pytest.mark.parametrize("predictor", [JOINT, WEIGHTED], ids=lambda p: p.name)
+def test_many_rows_of_a_sparse_table(predictor, monkeypatch):
+    """Beyond the rows of a kernel matrix maps take its place, sparse ones for sparse rows."""
+    monkeypatch.setattr(base, "LARGE_ROWS", 20)
+    X, y = counts()
+    model = path_cv(predictor=predictor).fit(sp.csr_array(X), y)
+    dense = path_cv(predictor=predictor).fit(X, y)
+    expected = dense.decision_function(X)
+    # Sparse rows are not centred, which the penalty of the intercept notices.
+    np.testing.assert_allclose(model.decision_function(sp.csr_array(X)), expected, atol=0.02)
+    assert np.mean(model.predict(sp.csr_array(X)) == y) > 0.7

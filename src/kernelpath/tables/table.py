@@ -326,11 +326,15 @@ def naming_text() -> Iterator[None]:
         ) from error
 
 
-def refuse_infinite(values: NDArray) -> NDArray:
+def refuse_infinite(values: Any) -> Any:
     """Return predictions of new rows, or kernel values that lead to them, if all are numbers."""
-    bad = ~np.isfinite(values)
-    if bad.any():
-        row = int(np.flatnonzero(bad.reshape(len(values), -1).any(axis=1))[0])
+    if sp.issparse(values):
+        entries = values.tocoo()
+        rows = entries.row[~np.isfinite(entries.data)]
+    else:
+        rows = np.flatnonzero(~np.isfinite(values).reshape(values.shape[0], -1).all(axis=1))
+    if len(rows):
+        row = int(rows.min())
         raise DataError(
             f"The prediction of row {row} is not in the range of numbers: the values of that row "
             "are too far from those of fit. Correct them, or leave the row out."
