@@ -33,9 +33,9 @@ from threadpoolctl import threadpool_limits
 import kernelpath.mkl.svm.dual
 from common import load_shared
 from kernelpath.mkl.losses import Hinge
-from kernelpath.mkl.problem import Evaluation, PointSolver, Problem
+from kernelpath.mkl.problem import PointSolver, Problem, ProblemPoint
 from kernelpath.mkl.regularizers import L1, Lp
-from kernelpath.mkl.solvers.base import CONVERGED, LIMIT, STALLED, Progress, Solution
+from kernelpath.mkl.solvers.base import CONVERGED, LIMIT, STALLED, Bounds, Solution
 from kernelpath.mkl.solvers.choice import choose_solver, solve
 from kernelpath.mkl.solvers.spg import spg
 from kernelpath.mkl.solvers.start import natural_start
@@ -78,23 +78,23 @@ def descend(
     """
     deadline = time.process_time() + seconds
     evaluate = PointSolver(problem)
-    progress = Progress(problem, evaluate, tol)
+    bounds = Bounds(problem, evaluate, tol)
     at = evaluate(natural_start(problem, None), precision)
     reference, count, memory, n_iter = at.value, 1.0, 1.0, 0
     before: tuple[NDArray, NDArray] | None = None
     step = 1.0
     while True:
-        gradient = progress.look(at)
-        if progress.done:
-            return progress.result(n_iter, CONVERGED)
+        gradient = bounds.take(at)
+        if bounds.done:
+            return bounds.result(n_iter, CONVERGED)
         if time.process_time() > deadline:
-            return progress.result(n_iter, LIMIT)
+            return bounds.result(n_iter, LIMIT)
         if spectral:
             step = spectral_step(at.weights, gradient, before, step)
         target = reference if averaged else at.value
         found = search(evaluate, at, gradient, step, spectral, target, precision, deadline)
         if isinstance(found, str):
-            return progress.result(n_iter, found)
+            return bounds.result(n_iter, found)
         before, (trial, predicted) = (at.weights, gradient), found
         memory = adapted(memory, (at.value - trial.value) / predicted)
         count, previous = memory * count + 1.0, count
@@ -104,14 +104,14 @@ def descend(
 
 def search(
     evaluate: PointSolver,
-    at: Evaluation,
+    at: ProblemPoint,
     gradient: NDArray,
     step: float,
     spectral: bool,
     target: float,
     precision: float,
     deadline: float,
-) -> tuple[Evaluation, float] | str:
+) -> tuple[ProblemPoint, float] | str:
     """Halve until the value falls below the target by enough; the step taken, or why none was."""
     project = evaluate.problem.feasible.project
     direction = at.weights - project(at.weights - step * gradient)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import time
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -26,6 +25,7 @@ from kernelpath.tables.reading import one_column
 from kernelpath.tables.table import as_column_table, as_pandas, is_frame, named_columns, plain_table
 from kernelpath.tables.targets import as_vector
 from kernelpath.tracers.any_selector import check_selector, describe, size_grid
+from kernelpath.utils.warn import warn
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -448,19 +448,15 @@ def _sizes(wanted: dict[str, Any], n_features: Any, n_columns: int) -> Any:
     """Sizes to score; notes on what methods by name make of a wide table."""
     names = {one.name for one in wanted.values() if isinstance(one, catalogue.Method)}
     if "l1kr" in names and n_columns > rankers.MOST_COLUMNS:
-        _warn(
+        warn(
             f"l1kr looks at {rankers.MOST_COLUMNS} columns only, in every fold the first by lp-kta "
             "there."
         )
     most = catalogue.MOST_BUDGETS
     if "nmmkl" in names and n_features is None and n_columns > most:
-        _warn(f"With nmmkl the sizes end at {most} features; n_features names others.")
+        warn(f"With nmmkl the sizes end at {most} features; n_features names others.")
         return size_grid(most).tolist()
     return n_features
-
-
-def _warn(text: str) -> None:
-    warnings.warn(text, UserWarning, stacklevel=4)
 
 
 def _budgets(one: catalogue.Method, sizes: Any, n_columns: int) -> Any:

@@ -12,7 +12,7 @@ from kernelpath.mkl.weighted_kernels.ard import ARDGaussian, ARDNormalizedPolyno
 from kernelpath.tracers.l1kr import curve as homotopy
 from kernelpath.tracers.l1kr.branches import local_optimum, path_loss, search_branches
 from kernelpath.tracers.l1kr.corrector import Corrector
-from kernelpath.tracers.l1kr.curve import CIRCLES, CLOSED, Homotopy
+from kernelpath.tracers.l1kr.curve import End, Homotopy
 from kernelpath.tracers.l1kr.equations import RidgeSystem
 from kernelpath.tracers.l1kr.ode import ODECurve
 from kernelpath.tracers.l1kr.trace import trace_l1kr
@@ -212,7 +212,7 @@ def test_a_branch_that_is_better_and_closed():
     branch = search_branches([(system, trace_l1kr(system))])
     assert branch is not None
     assert branch.loss < branch.path_loss - 1e-3 * system.scale
-    assert branch.ends == (CLOSED, CLOSED)
+    assert branch.ends == (End.CLOSED, End.CLOSED)
     turns = [point.radius for point in branch.points if point.event == ("turn", -1)]
     assert len(turns) == 2
     for point in branch.points:
@@ -261,7 +261,7 @@ def test_who_gets_on_a_closed_curve_walks_it_once(monkeypatch):
     monkeypatch.setattr(homotopy, "LONGEST", 0.5)
     monkeypatch.setattr(homotopy, "ASIDE", np.inf)
     events, end = events_of(near_another_curve())
-    assert end == CIRCLES
+    assert end == End.CIRCLES
     assert len(events) < 40
 
 
