@@ -22,6 +22,22 @@ class PathFileError(KernelPathError, ValueError):
     """A saved path is damaged, altered or of a newer format."""
 
 
+class ConstantColumnWarning(UserWarning):
+    """Some columns carry no information."""
+
+
+class FewerFeaturesWarning(UserWarning):
+    """Fewer features can be selected than were asked for."""
+
+
+class NothingSelectedWarning(UserWarning):
+    """No feature is above the level of chance."""
+
+
+class SameColumnsWarning(UserWarning):
+    """Of columns that explain the same, some were selected."""
+
+
 def not_one_of(name: str, given: object, choices: Iterable[str], other: str = "") -> ValueError:
     """Error for an argument that is none of the ``choices``, nor what ``other`` says.
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from kernelpath.errors import DataError
+from kernelpath.errors import DataError, FewerFeaturesWarning
 from kernelpath.estimators._base import PathSelector
 from kernelpath.estimators._nmmkl_units import budgets_of, budgets_up_to, check_budgets
 from kernelpath.path.feature_path import EventTable, FeaturePath
@@ -181,6 +181,7 @@ class BaselineSelector(PathSelector):
             warn(
                 f"n_features_to_select={asked[-1]}, but there are only {n_usable} features to "
                 "choose from: the others are constant.",
+                FewerFeaturesWarning,
             )
         return sorted({int(min(budget, n_usable)) for budget in asked})
 

@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from kernelpath.errors import DataError
+from kernelpath.errors import DataError, FewerFeaturesWarning
 from kernelpath.estimators._notebook import NotebookCard
 from kernelpath.path.feature_path import FeaturePath, PathPoint
 from kernelpath.tables.reading import read_training
@@ -82,6 +82,7 @@ class PathSelector(NotebookCard, PlainSelector, BaseEstimator):
                 warn(
                     f"n_features_to_select={n_features}, but only {usable} of "
                     f"{path.n_features} columns are not constant; all {usable} are kept.",
+                    FewerFeaturesWarning,
                 )
             return path.at(n_features=min(count, usable))
         if is_number(n_features) and 0 < float(n_features) <= 1:

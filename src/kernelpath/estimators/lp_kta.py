@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 
 from kernelpath.alignment import align_table
 from kernelpath.alignment.api import without_weightless_rows
-from kernelpath.errors import DataError
+from kernelpath.errors import DataError, NothingSelectedWarning
 from kernelpath.estimators._base import PathSelector
 from kernelpath.estimators._idle import Idle, refuse_idle
 from kernelpath.kernels import KERNELS, FeatureKernel, codes, formula_code
@@ -228,6 +228,7 @@ class LpKTASelector(PathSelector):
             return super()._sparsest_point(path)
         warn(
             "No feature exceeds the chance level of norm_strength='noise'; none is selected.",
+            NothingSelectedWarning,
         )
         return path[-1]
 

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
-from kernelpath.errors import DataError
+from kernelpath.errors import DataError, FewerFeaturesWarning, SameColumnsWarning
 from kernelpath.estimators._base import PathSelector
 from kernelpath.estimators._gmkl_kernels import training_kernel
 from kernelpath.estimators._idle import Idle, refuse_idle
@@ -257,6 +257,7 @@ FeatureKernel
             warn(
                 f"n_features_to_select={asked[-1]}, but there are only {n_units} features to "
                 "choose from (groups count once, constant columns not at all).",
+                FewerFeaturesWarning,
             )
         return sorted({int(min(budget, n_units)) for budget in asked})
 
@@ -367,12 +368,14 @@ FeatureKernel
             warn(
                 f"Some selected columns have twins that explain exactly as much: {shown(split)}. "
                 "Which of them was chosen means nothing; ties_ lists them.",
+                SameColumnsWarning,
             )
         copies = [tie[self.support_[tie]] for tie, count in zip(self.ties_, chosen) if count > 1]
         if copies:
             warn(
                 f"Some selected columns are copies of each other: {shown(copies)}. Leave out all "
                 "but one of them to spend the budget on others.",
+                SameColumnsWarning,
             )
 
     def _check_settings(self) -> None:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
+from kernelpath.errors import FewerFeaturesWarning, SameColumnsWarning
 from kernelpath.estimators.gmkl import GMKLClassifier, GMKLRegressor
 from kernelpath.estimators.l1kr import L1KRRegressor
 from kernelpath.estimators.lp_kta import LpKTASelector
@@ -75,9 +76,8 @@ class BudgetChoices(BaseEstimator):
         with warnings.catch_warnings():
             # Sizes that a fold does not have are scored as the next smaller one, columns that are
             # the same differ by fold, and a point that is not exact is still a choice.
-            warnings.filterwarnings("ignore", message="n_features_to_select=")
-            warnings.filterwarnings("ignore", message="Some selected columns")
-            warnings.simplefilter("ignore", ConvergenceWarning)
+            for kind in (FewerFeaturesWarning, SameColumnsWarning, ConvergenceWarning):
+                warnings.simplefilter("ignore", kind)
             self.path_ = selector.fit(table, y).path_
         return self
 

@@ -20,7 +20,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from kernelpath.errors import DataError
+from kernelpath.errors import ConstantColumnWarning, DataError
 from kernelpath.utils.units import FAR, exponents_of, in_units, sizes_of
 from kernelpath.utils.warn import warn
 
@@ -204,9 +204,7 @@ def report_constant(table: Table, constant: NDArray[np.bool_], what: str = "colu
     if len(columns) == table.shape[1]:
         raise DataError(f"Every {what} is constant; there is nothing to select.")
     words = table.sentence(columns, "is", "are").replace("Column", what.capitalize(), 1)
-    warn(
-        f"{words} constant and will never be selected.",
-    )
+    warn(f"{words} constant and will never be selected.", ConstantColumnWarning)
 
 
 def named_columns(values: Any, names: Sequence[str]) -> Table:

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import clone
 
-from kernelpath.errors import DataError
+from kernelpath.errors import ConstantColumnWarning, DataError, NothingSelectedWarning
 from kernelpath.kernels import feature_kernel_settings
 from kernelpath.path.feature_path import FeaturePath
 from kernelpath.tables.table import is_frame, named_columns
@@ -175,10 +175,12 @@ def trace(
     n_columns = X.shape[1]
     with warnings.catch_warnings(), np.errstate(invalid="ignore", divide="ignore"):
         # Sizes are chosen by their scores here, not by the level of chance.
-        warnings.filterwarnings("ignore", message="No feature exceeds the chance level")
+        warnings.simplefilter("ignore", NothingSelectedWarning)
         # A column constant in one fold: it gets no score, or weight 0.
         if not report:
-            warnings.filterwarnings("ignore", message=r".* constant", category=UserWarning)
+            warnings.simplefilter("ignore", ConstantColumnWarning)
+            # scikit-learn's filters have no class for it.
+            warnings.filterwarnings("ignore", message="Features .* are constant")
         if not hasattr(selector, "fit"):
             return _ranked(selector(X, y), n_columns, describe(selector))
         fitted = clone(selector)
