@@ -231,7 +231,7 @@ def test_a_script_shows_its_lines(tmp_path):
     file.write_text(SCRIPT)
     command = [sys.executable, str(file)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
-    told = re.findall(r"script\.py:(\d+): UserWarning: .*constant", done.stderr)
+    told = re.findall(r"script\.py:(\d+): ConstantColumnWarning: .*constant", done.stderr)
     assert list(dict.fromkeys(told)) == ["9", "10"]
 
 
@@ -253,7 +253,7 @@ def test_the_command_line_has_no_line_of_the_user_and_says_it(tmp_path):
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     assert "Column 'c' is constant" in done.stdout + done.stderr
-    assert "UserWarning" not in done.stderr
+    assert "ColumnWarning" not in done.stderr
 
 
 def test_filters_by_module_and_category_hold():
