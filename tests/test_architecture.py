@@ -26,8 +26,9 @@ ORDER = (
     "tracers", "path_kernels", "predictors", "evaluation", "report", "estimators", "baselines",
     "catalogue", "comparison", "cli", "__main__",
 )  # fmt: skip
-# Upward by design: plotting is a convenience of the path, imported when called.
-LAZY_EXCEPTIONS = {("path", "report"), ("estimators", "report")}
+# Upward by design, imported when called: plotting is a convenience of the path; and methods that
+# PathCV is given by name are made by the catalogue, which knows all of them and stands above them.
+LAZY_EXCEPTIONS = {("path", "report"), ("estimators", "report"), ("estimators", "catalogue")}
 
 
 def _module_name(file):

@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression
 
 import kernelpath as kp
 from kernelpath.comparison import corrected_test, named_methods
-from kernelpath.report.summary import schema
+from kernelpath.report.form import schema
 
 FEW = {"cv": 4, "n_features": [1, 2, 4], "predictor": "joint_rbf"}
 

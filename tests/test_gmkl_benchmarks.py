@@ -12,9 +12,8 @@ import pytest
 
 import kernelpath as kp
 from kernelpath.mkl.losses import Hinge
-from kernelpath.mkl.solvers.base import CONVERGED
+from kernelpath.mkl.solvers.base import CONVERGED, MOST_SCALES
 from kernelpath.mkl.solvers.spg import pgd, spg
-from kernelpath.mkl.solvers.start import MOST_SCALES
 from kernelpath.mkl.svm.dual import solve_dual
 
 FOLDER = Path(__file__).resolve().parents[1] / "benchmarks"

@@ -35,10 +35,16 @@ from common import load_shared
 from kernelpath.mkl.losses import Hinge
 from kernelpath.mkl.problem import PointSolver, Problem, ProblemPoint
 from kernelpath.mkl.regularizers import L1, Lp
-from kernelpath.mkl.solvers.base import CONVERGED, LIMIT, STALLED, Bounds, Solution
+from kernelpath.mkl.solvers.base import (
+    CONVERGED,
+    LIMIT,
+    STALLED,
+    PointBounds,
+    Solution,
+    natural_start,
+)
 from kernelpath.mkl.solvers.choice import choose_solver, solve
 from kernelpath.mkl.solvers.spg import spg
-from kernelpath.mkl.solvers.start import natural_start
 from kernelpath.mkl.svm.dual import solve_dual
 from kernelpath.mkl.weighted_kernels.columns import SumOfColumnKernels
 from kernelpath.mkl.weighted_kernels.products import ProductRBF
@@ -78,7 +84,7 @@ def descend(
     """
     deadline = time.process_time() + seconds
     evaluate = PointSolver(problem)
-    bounds = Bounds(problem, evaluate, tol)
+    bounds = PointBounds(problem, evaluate, tol)
     at = evaluate(natural_start(problem, None), precision)
     reference, count, memory, n_iter = at.value, 1.0, 1.0, 0
     before: tuple[NDArray, NDArray] | None = None

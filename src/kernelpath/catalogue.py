@@ -10,10 +10,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from kernelpath.errors import not_one_of
+from kernelpath.errors import DataError, naming, not_one_of
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from kernelpath.tables.table import Table
 
 CLASSES, NUMBERS = "classification", "regression"
 MOST_BUDGETS = 60  # features; every budget of NMMKL is a problem of its own, in every fold
@@ -21,7 +23,7 @@ ALL_BUDGETS_UP_TO = 500  # columns; beyond, a ranking is cut at a growing grid o
 FIRST_BUDGETS = 10  # of a selector with budgets, where no sizes are asked for
 N_STRENGTHS = 50  # points of a path of its own; a ranking makes do with fewer
 BASELINES = ("f_test", "forest")
-"""Rankings that ``PathCV(baselines=)`` and ``path --baselines`` take by these names."""
+"""Rankings that baselines have always had, by these names."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +76,7 @@ class Method:
         Examples
         --------
         >>> METHODS["nmmkl"].selector("classification", [1, 2], C=0.1)
-        NMMKLSelector(C=0.1, kernel='rbf', n_features_to_select=[1, 2],
+        NMMKLSelector(C=0.1, kernel='auto', n_features_to_select=[1, 2],
                       task='classification')
         """
         return self.make(task, sizes, **self._checked(settings))
@@ -146,7 +148,7 @@ def _lp_kta(task: str, sizes: Any, **settings: Any) -> Any:
     return LpKTASelector(task=task, **settings)
 
 
-def _gmkl(task: str, sizes: Any, *, kernel: str = "rbf", C: float = 1.0) -> Any:
+def _gmkl(task: str, sizes: Any, *, kernel: str = "auto", C: float = 1.0) -> Any:
     return _gmkl_kind(task)(C=C, base_kernel=kernel, strengths=N_STRENGTHS)
 
 
@@ -160,13 +162,13 @@ def _gmkl_kind(task: str) -> Any:
     return GMKLClassifier if task == CLASSES else GMKLRegressor
 
 
-def _nmmkl(task: str, sizes: Any, *, kernel: str = "rbf", C: float = 1.0) -> Any:
+def _nmmkl(task: str, sizes: Any, *, kernel: str = "auto", C: float = 1.0) -> Any:
     from kernelpath.estimators.nmmkl import NMMKLSelector
 
     return NMMKLSelector(None if sizes is None else list(sizes), C=C, kernel=kernel, task=task)
 
 
-def _nmmkl_compared(task: str, sizes: Any, *, kernel: str = "rbf") -> Any:
+def _nmmkl_compared(task: str, sizes: Any, *, kernel: str = "auto") -> Any:
     from kernelpath.estimators.rankers import BudgetChoices
 
     return BudgetChoices(list(sizes), kernel, task)
@@ -319,20 +321,76 @@ _ENTRIES = (
     ),
 )  # fmt: skip
 METHODS: dict[str, Method] = {entry.name: entry for entry in _ENTRIES}
+BASELINE_NAMES = (*BASELINES, *(n for n in METHODS if n.replace("-", "_") not in BASELINES))
+"""What ``path --baselines`` takes, as ``PathCV(baselines=...)``."""
 
 
-def method(name: str) -> Method:
+def method(name: str, setting: str = "method", other: str = "") -> Method:
     """Entry of a name; dashes and underscores are the same.
+
+    ``setting`` is what holds the name, and ``other`` what else it may hold.
 
     Examples
     --------
     >>> method("F_test").name
     'f-test'
     """
-    found = METHODS.get(name.replace("_", "-").casefold())
+    found = METHODS.get(_dashed(name))
     if found is None:
-        raise not_one_of("method", name, METHODS)
+        raise not_one_of(setting, name, METHODS, other)
     return found
+
+
+def refuse(
+    entries: Sequence[Method],
+    task: str,
+    n_classes: int,
+    n_rows: int,
+    *,
+    setting: str,
+    table: Table | None = None,
+) -> None:
+    """Refuse methods that cannot use a table, before any work.
+
+    Parameters
+    ----------
+    entries : sequence of Method
+    task : {"classification", "regression"}
+    n_classes, n_rows : int
+    setting : str
+        Where the methods were named.
+    table : Table, optional
+        Only needed where it may hold text.
+    """
+    for one in entries:
+        why = one.why_not(task, n_classes, n_rows)
+        if why is not None:
+            text = f"{why[0]}; leave it out of {setting}, or {why[1]}."
+            raise naming(DataError(text), setting, "task")
+    numeric = [one.name for one in entries if one.refuses_text(compared=True)]
+    if numeric and table is not None and table.categorical.any():
+        text = table.sentence(table.categorical.nonzero()[0], "holds", "hold")
+        error = DataError(
+            f"{numeric[0]} takes numbers, and {text} text; leave {numeric[0]} out of {setting}, or "
+            "encode text as numbers."
+        )
+        raise naming(error, setting)
+
+
+def _dashed(name: str) -> str:
+    return name.replace("_", "-").casefold()
+
+
+def label(name: str) -> str:
+    """What pages call a method; one without an entry keeps its name.
+
+    Examples
+    --------
+    >>> label("svm_lw"), label("mine")
+    ('SVM, largest weights', 'mine')
+    """
+    found = METHODS.get(_dashed(name))
+    return name if found is None else found.label
 
 
 def budgets(kind: Method, n_columns: int) -> list[int] | None:

@@ -13,18 +13,18 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from kernelpath import catalogue
-from kernelpath.errors import DataError, not_one_of
+from kernelpath.errors import naming, not_one_of
 from kernelpath.estimators import rankers
-from kernelpath.estimators._path_cv_prepare import _seed
-from kernelpath.estimators._path_cv_setup import resolve_predictors, task_of
 from kernelpath.estimators.lp_kta import LpKTASelector
 from kernelpath.estimators.path_cv import PathCV
 from kernelpath.evaluation.scores import PathScores, score_text
+from kernelpath.predictors.choice import resolve_predictors, task_of
 from kernelpath.predictors.weighted_kernel import WeightedKernelSVM
 from kernelpath.tables.reading import one_column
 from kernelpath.tables.table import as_column_table, as_pandas, is_frame, named_columns, plain_table
 from kernelpath.tables.targets import as_vector
 from kernelpath.tracers.any_selector import check_selector, describe, size_grid
+from kernelpath.utils.checks import seed_of
 from kernelpath.utils.warn import warn
 
 if TYPE_CHECKING:
@@ -195,7 +195,8 @@ class Comparison:
         """
         from kernelpath.report.html import save_html
 
-        save_html(self.summary(), file, title=title or "Comparison")
+        method = catalogue.label(self.first)
+        save_html(self.summary(), file, title=title or "Comparison", method=method)
 
     def as_dict(self, notes: Sequence[str] = ()) -> dict[str, Any]:
         """Scores, best sizes and what they are of, as JSON can hold them; with notes on them."""
@@ -292,7 +293,7 @@ def compare(
     predictor: Any = "auto",
     scoring: Any = None,
     n_features: int | Sequence[int] | None = None,
-    kernel: str = "rbf",
+    kernel: str = "auto",
     task: str = "auto",
     groups: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
@@ -356,7 +357,7 @@ def compare(
     (1, 8)
     """
     start = time.perf_counter()
-    seed = _seed(random_state)
+    seed = seed_of(random_state)
     wanted = named_methods(methods)
     n_columns = X.shape[1] if hasattr(X, "shape") else np.shape(X)[1]
     target = as_vector(one_column(y))
@@ -429,32 +430,21 @@ def _refuse(wanted: dict[str, Any], X: Any, y: NDArray, task: str) -> None:
     """Refuse a table that a method by name cannot use, before any work."""
     entries = [one for one in wanted.values() if isinstance(one, catalogue.Method)]
     n_classes = len(np.unique(y)) if task == catalogue.CLASSES else 0
-    for one in entries:
-        why = one.why_not(task, n_classes, len(y))
-        if why is not None:
-            raise DataError(f"{why[0]}; leave it out of methods, or {why[1]}.")
-    numeric = [one.name for one in entries if one.refuses_text(compared=True)]
-    if numeric and is_frame(X):
+    table = None
+    if is_frame(X) and any(one.refuses_text(compared=True) for one in entries):
         table = as_column_table(as_pandas(X))
-        text = np.flatnonzero(table.categorical)
-        if len(text):
-            raise DataError(
-                f"{numeric[0]} takes numbers, and {table.sentence(text, 'holds', 'hold')} text; "
-                f"leave {numeric[0]} out of methods, or encode text as numbers."
-            )
+    catalogue.refuse(entries, task, n_classes, len(y), setting="methods", table=table)
 
 
 def _sizes(wanted: dict[str, Any], n_features: Any, n_columns: int) -> Any:
     """Sizes to score; notes on what methods by name make of a wide table."""
     names = {one.name for one in wanted.values() if isinstance(one, catalogue.Method)}
-    if "l1kr" in names and n_columns > rankers.MOST_COLUMNS:
-        warn(
-            f"l1kr looks at {rankers.MOST_COLUMNS} columns only, in every fold the first by lp-kta "
-            "there."
-        )
+    if "l1kr" in names:
+        rankers.warn_of_columns(n_columns)
     most = catalogue.MOST_BUDGETS
     if "nmmkl" in names and n_features is None and n_columns > most:
-        warn(f"With nmmkl the sizes end at {most} features; n_features names others.")
+        text = f"With nmmkl the sizes end at {most} features; n_features names others."
+        warn(naming(UserWarning(text), "n_features"))
         return size_grid(most).tolist()
     return n_features
 

@@ -2,6 +2,7 @@
 
 import difflib
 from collections.abc import Iterable
+from typing import NamedTuple, TypeVar
 
 MOST_LISTED = 10
 
@@ -11,7 +12,10 @@ class KernelPathError(Exception):
 
 
 class DataError(KernelPathError, ValueError):
-    """The table or the target cannot be used as it is."""
+    """The table or the target cannot be used as it is, or a place cannot be written to."""
+
+    reason: str | None = None
+    """Why a place cannot be written to, without its name; see `cannot_write`."""
 
 
 class ExtensionError(KernelPathError, ValueError):
@@ -34,8 +38,84 @@ class NothingSelectedWarning(UserWarning):
     """No feature is above the level of chance."""
 
 
+class MissingValuesWarning(UserWarning):
+    """Rows were left out, since something of them is missing."""
+
+
+class RareClassWarning(UserWarning):
+    """A class is so rare that another measure than accuracy was taken."""
+
+
+class ReadingWarning(UserWarning):
+    """Some columns were read as something else than what they seem, or left out."""
+
+
 class SameColumnsWarning(UserWarning):
     """Of columns that explain the same, some were selected."""
+
+
+class FinishedFolds(NamedTuple):
+    """How much of a cross-validation was done when it was interrupted."""
+
+    done: int
+    total: int
+
+
+def tell_finished(interrupt: BaseException, folds: FinishedFolds, note: str) -> None:
+    """Let an interrupt carry what is finished, and a note that Python shows with it."""
+    interrupt.add_note(note)
+    vars(interrupt)["finished_folds"] = folds
+
+
+def finished_folds(interrupt: BaseException) -> FinishedFolds | None:
+    """What an interrupt carries of finished folds.
+
+    Examples
+    --------
+    >>> interrupt = KeyboardInterrupt()
+    >>> tell_finished(interrupt, FinishedFolds(2, 5), "2 of 5 folds are finished.")
+    >>> finished_folds(interrupt)
+    FinishedFolds(done=2, total=5)
+    """
+    return vars(interrupt).get("finished_folds")
+
+
+Raised = TypeVar("Raised", bound=Exception)
+
+
+def naming(error: Raised, *settings: str) -> Raised:
+    """Let an error or a warning carry the names of the settings that its words name.
+
+    Whoever knows them by other names, as the command line does, looks for these only: a file, a
+    column or a class may have a name that looks like a setting.
+
+    Examples
+    --------
+    >>> error = naming(DataError("5 rows are fewer than cv=9 folds"), "cv")
+    >>> settings_named(error), settings_named(ValueError("cv=9"))
+    (('cv',), ())
+    """
+    vars(error)["settings"] = settings
+    return error
+
+
+def settings_named(error: BaseException) -> tuple[str, ...]:
+    """Names of the settings that an error or a warning carries; see `naming`."""
+    return tuple(getattr(error, "settings", ()))
+
+
+def cannot_write(place: object, reason: str) -> DataError:
+    """Error for a place that cannot be written to; whoever knows it by another name says that.
+
+    Examples
+    --------
+    >>> error = cannot_write("run", "permission denied")
+    >>> str(error), error.reason
+    ('run: cannot be written: permission denied', 'permission denied')
+    """
+    error = DataError(" ".join(f"{place}: cannot be written: {reason}".split()))
+    error.reason = reason
+    return error
 
 
 def not_one_of(name: str, given: object, choices: Iterable[str], other: str = "") -> ValueError:

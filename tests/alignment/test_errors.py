@@ -32,29 +32,63 @@ def _fails(*words, error=kp.DataError, table=X, y=Y, **options):
 # -- values of the table ----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+LAYOUTS = [np.ascontiguousarray, np.asfortranarray, sp.csr_array]
+
+
+def _same(table, other, y=Y, **options):
+    """Two tables have the same alignments, to the last bit, and these are numbers."""
+    found = kp.alignments(table, y, **options)
+    np.testing.assert_array_equal(found, kp.alignments(other, y, **options))
+    assert np.isfinite(found).all()
+    return found
+
+
+@pytest.mark.parametrize("bad", [np.inf, -np.inf])
 @pytest.mark.parametrize("row", [0, 11, N - 1])
-@pytest.mark.parametrize("layout", [np.ascontiguousarray, np.asfortranarray, sp.csr_array])
+@pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("kernel", ["rbf", "delta"])
-def test_bad_numbers_name_the_columns(bad, row, layout, kernel):
+def test_infinity_names_the_columns(bad, row, layout, kernel):
     table = X.copy()
     table[row, [1, 3]] = bad
-    message = _fails("NaN", "inf", "columns 1, 3", table=layout(table), kernel=kernel)
-    assert "Fill or drop" in message or "Impute" in message
+    message = _fails("contains infinity", "columns 1, 3", table=layout(table), kernel=kernel)
+    assert "write NaN where a value is missing" in message
+    table[5, 0] = np.nan
+    assert _fails("columns 1, 3", table=layout(table), kernel=kernel) == message
 
 
-@pytest.mark.parametrize("layout", [np.ascontiguousarray, np.asfortranarray, sp.csr_array])
-def test_only_columns_with_nan_are_named_beside_huge_ones(layout):
+@pytest.mark.parametrize("row", [0, 11, N - 1])
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("kernel", ["rbf", "delta"])
+def test_columns_beside_those_with_nan_stay_what_they_are(row, layout, kernel):
+    table = np.round(X)
+    table[row, [1, 3]] = np.nan
+    found = kp.alignments(layout(table), Y, kernel=kernel)
+    plain = kp.alignments(layout(np.round(X)), Y, kernel=kernel)
+    np.testing.assert_allclose(found[[0, 2]], plain[[0, 2]], rtol=1e-12)
+    assert np.isfinite(found).all()
+    if kernel == "delta":
+        named = np.where(np.isnan(table), 99.0, table)  # a category of its own
+        np.testing.assert_allclose(found, kp.alignments(named, Y, kernel=kernel), rtol=1e-12)
+    else:
+        assert np.all(found[[1, 3]] != plain[[1, 3]])
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_nan_beside_huge_values(layout):
     table = X.copy()
     table[4, [1, 3]] = 1e200
+    plain = kp.alignments(layout(table), Y)
     table[5, 2] = np.nan
-    message = _fails("NaN", "column 2", table=layout(table))
-    assert "1, " not in message
+    found = kp.alignments(layout(table), Y)
+    assert np.isfinite(found).all()
+    np.testing.assert_allclose(found[[0, 1, 3]], plain[[0, 1, 3]], rtol=1e-8)
+    table[5, 2] = np.inf
+    assert "1, " not in _fails("contains infinity", "column 2", table=layout(table))
 
 
 def test_masked_lazy_and_absent_input():
     masked = np.ma.masked_greater(X, 1.0)
-    _fails("masked", table=masked)
+    _same(masked, np.where(X > 1.0, np.nan, X))
     _fails("collect", table=pl.DataFrame(X).lazy())
     with pytest.raises(kp.DataError, match="y is None"):
         kp.alignments(X, None)
@@ -70,52 +104,79 @@ def test_numbers_stored_as_objects_are_numbers():
 
 def test_columns_of_a_multiindex_have_names():
     frame = pd.DataFrame(X, columns=pd.MultiIndex.from_product([["a"], range(X.shape[1])]))
+    frame.iloc[2, 1] = np.inf
+    _fails("contains infinity in column", "('a', 1)", table=frame)
     frame.iloc[2, 1] = np.nan
-    _fails("('a', 1)", table=frame)
+    _same(frame, frame.to_numpy())
 
 
 @pytest.mark.parametrize("method", ["auto", "fast", "exact"])
-def test_bad_numbers_in_float32(method):
+def test_missing_numbers_and_infinity_in_float32(method):
     table = X.astype(np.float32)
     table[5, 2] = np.nan
-    _fails("column 2", table=table, method=method)
+    _same(table, table.astype(np.float64), method=method)
+    table[6, 2] = np.inf
+    _fails("contains infinity in column 2", table=table, method=method)
 
 
-def test_bad_numbers_name_the_columns_of_a_frame():
+def test_infinity_names_the_columns_of_a_frame():
     frame = pd.DataFrame(X, columns=NAMES)
     frame.loc[3, "weight"] = np.nan
-    _fails("'weight'", table=frame)
-    assert "'age'" not in _fails("'weight'", table=frame)
-    _fails("'weight'", table=pl.from_pandas(frame))
+    _same(frame, frame.to_numpy())
+    _same(pl.from_pandas(frame), frame.to_numpy())
     frame.loc[4, "blood pressure"] = np.inf
-    _fails("'weight'", "'blood pressure'", table=frame)
+    message = _fails("contains infinity in column 'blood pressure'", table=frame)
+    assert "'weight'" not in message
+    assert _fails(table=pl.from_pandas(frame)) == message
+    frame.loc[5, "age"] = -np.inf
+    _fails("columns 'age', 'blood pressure'", table=frame)
 
 
 def test_missing_values_of_nullable_and_text_columns():
     frame = pd.DataFrame(X, columns=NAMES)
-    frame["count"] = pd.array([1, None] * (N // 2), dtype="Int64")
-    _fails("'count'", table=frame)
-    frame = pd.DataFrame(X, columns=NAMES)
-    frame["town"] = ["Ulm", "Bonn", None] * (N // 3)
-    _fails("'town'", table=frame, kernel="auto")
-    _fails("'town'", table=frame.assign(town=frame["town"].astype("category")), kernel="auto")
+    counts = np.where(np.arange(N) % 3 == 1, np.nan, np.arange(N) % 7)
+    expected = np.column_stack([X, counts])
+    nullable = frame.assign(count=pd.array(counts, dtype="Int64"))
+    assert nullable["count"].isna().sum() == N // 3
+    _same(nullable, expected)
+    _same(frame.assign(count=nullable["count"].astype(object)), expected)
+    _same(frame.assign(count=nullable["count"].astype(str)), expected)  # "<NA>" among text
+    towns = ["Ulm", "Bonn", None, "Ulm", "Rom"] * (N // 5)
+    codes = [0.0, 1.0, np.nan, 0.0, 2.0] * (N // 5)
+    for town in (pd.Series(towns, dtype=object), pd.Series(towns, dtype="category")):
+        table = frame.assign(town=town)
+        found = _same(table, frame.assign(town=pd.Series(codes).astype("category")))
+        delta = kp.alignments(np.array(codes)[:, None], Y, kernel="delta")
+        np.testing.assert_allclose(found[-1], delta[0], rtol=1e-12)
+        _same(table, table.fillna({"town": np.nan}))
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
 @pytest.mark.parametrize("layout", [np.ascontiguousarray, np.asfortranarray, sp.csc_array])
 def test_bad_columns_are_named_wherever_they_stand(layout, n_jobs, monkeypatch):
     """Also those that another task would have met."""
-    monkeypatch.setattr(sources, "DENSE_BLOCK", (64, 64))
-    monkeypatch.setattr(sources, "SPARSE_BLOCK", 100)
     table = np.random.default_rng(51).normal(size=(N, 40))
     table[3, 1] = table[9, 38] = np.nan
+    plain = kp.alignments(layout(table), Y)
+    monkeypatch.setattr(sources, "DENSE_BLOCK", (64, 64))
+    monkeypatch.setattr(sources, "SPARSE_BLOCK", 100)
+    found = kp.alignments(layout(table), Y, n_jobs=n_jobs)
+    np.testing.assert_allclose(found, plain, rtol=1e-7)
+    table[3, 1] = table[9, 38] = np.inf
     _fails("columns 1, 38", table=layout(table), n_jobs=n_jobs)
 
 
 def test_many_bad_columns_are_counted_not_listed():
-    table = np.full((N, 50), np.nan)
+    table = np.full((N, 50), np.inf)
     message = _fails("columns 0, 1, 2, 3, 4 and 45 more", table=table)
     assert len(message) < 300
+
+
+def test_columns_without_any_value_have_no_alignment():
+    table = np.column_stack([np.full(N, np.nan), X])
+    found = kp.alignments(table, Y)
+    assert found[0] == 0.0
+    np.testing.assert_allclose(found[1:], kp.alignments(X, Y), rtol=1e-12)
 
 
 def test_numbers_just_small_enough_work():
@@ -134,17 +195,24 @@ def test_text_columns_ask_for_the_auto_kernel():
             _fails("'town'", "kernel='auto'", table=table, kernel=kernel)
 
 
-def test_datetime_columns_are_named():
+def test_datetime_columns_count_days():
     frame = pd.DataFrame(X, columns=NAMES)
-    frame["visit"] = pd.date_range("2024-01-01", periods=N)
+    days = np.arange(N) * 3.0 + 19_723
+    expected = np.asfortranarray(np.column_stack([X, days]))  # as a frame is read
+    dates = frame.assign(visit=pd.date_range("2024-01-01", periods=N, freq="3D"))
     for kernel in ("rbf", "auto"):
-        _fails("'visit'", "datetime", table=frame, kernel=kernel)
-        _fails("'visit'", "datetime", table=pl.from_pandas(frame), kernel=kernel)
+        _same(dates, expected, kernel=kernel)
+        _same(pl.from_pandas(dates), expected, kernel=kernel)
+    expected[4, -1] = np.nan
+    dates.loc[4, "visit"] = pd.NaT
+    _same(dates, expected)
 
 
 def test_capital_letters_of_names_survive_in_messages():
-    frame = pd.DataFrame({"x": X[:, 0], "Visit Day": pd.date_range("2024-01-01", periods=N)})
+    frame = pd.DataFrame({"x": X[:, 0], "Visit Day": np.where(Y == 1, np.inf, 0.0)})
     _fails("'Visit Day'", table=frame)
+    lists = pd.DataFrame({"x": X[:, 0], "Visit Day": [[1, 2]] * N})
+    _fails("Column 'Visit Day' holds values of the type list", table=lists)
 
 
 @pytest.mark.parametrize(

@@ -75,7 +75,7 @@ def test_failure_while_writing(monkeypatch, out, table, place, error, code, word
     if place in ("save", "to_frame"):
         monkeypatch.setattr(FeaturePath, place, fail)
     elif place == "selected":
-        monkeypatch.setattr(run_module, "selected_rows", fail)
+        monkeypatch.setattr(run_module.Run, "selected", fail)
     else:
         monkeypatch.setattr("kernelpath.report.displays.path.save_plot", fail)
     assert_untouched(out, table, words, code=code)

@@ -44,7 +44,10 @@ def test_files_without_folds(tmp_path, small, name):
     assert len(rows) >= 1
     assert "features" in result.stdout
     assert json.loads((out / "run.json").read_text())["options"]["method"] == name
+    assert json.loads((out / "summary.json").read_text())["method"] == name
+    assert f"method {METHODS[name].label}" in (out / "report.html").read_text()
     done("report", out)
+    assert f"method {METHODS[name].label}" in (out / "report.html").read_text()
 
 
 @pytest.mark.slow
@@ -98,7 +101,7 @@ def test_the_same_scores_as_in_a_comparison(small):
 def test_settings_reach_the_selector(tmp_path, small):
     for name, given, held in [
         ("nmmkl", ["--C", "0.1", "--kernel", "linear"], {"C": 0.1, "kernel": "linear"}),
-        ("gmkl", ["--C", "2"], {"C": 2.0, "base_kernel": "rbf"}),
+        ("gmkl", ["--C", "2"], {"C": 2.0, "base_kernel": "auto"}),
         ("svm-lw", ["--C", "3"], {"C": 3.0}),
         ("forest", ["--seed", "4"], {"seed": 4}),
     ]:
@@ -169,10 +172,8 @@ def test_text(tmp_path, frame):
     for name in ("fisher", "l1kr", "gmkl-product"):
         result = run("path", file, "-t", "outcome", "--method", name)
         assert_refused(result, "column 'town' holds text", f"{name} takes numbers")
-    assert_refused(run("path", file, "-t", "outcome", "--method", "f-test"), "add --kernel auto")
     for name in ("f-test", "gmkl", "nmmkl"):
-        text = done("path", file, "-t", "outcome", "--method", name, "--kernel", "auto", "-k", "1",
-                    "--json").stdout  # fmt: skip
+        text = done("path", file, "-t", "outcome", "--method", name, "-k", "1", "--json").stdout
         assert [one["name"] for one in json.loads(text)["selected"]] == ["town"]
 
 

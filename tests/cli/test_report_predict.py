@@ -14,8 +14,8 @@ from sklearn.datasets import dump_svmlight_file
 
 import kernelpath as kp
 from cli.helpers import FOLDS, SCORED, assert_refused, contents, done, run, run_program, save_csv
-from kernelpath.cli.summary_file import problems, read_summary
-from kernelpath.report.summary import schema
+from kernelpath.cli.report import problems, read_summary
+from kernelpath.report.form import schema
 
 
 @pytest.fixture
@@ -163,7 +163,7 @@ def test_columns_are_found_by_name_and_only_chosen_ones_are_needed(tmp_path, sco
 
 def test_blocks_of_rows_make_no_difference(scored, table, monkeypatch):
     expected = done("predict", scored, table).stdout
-    monkeypatch.setattr("kernelpath.cli.new_rows.MOST_CELLS", 70)
+    monkeypatch.setattr("kernelpath.cli.predict.MOST_CELLS", 70)
     assert done("predict", scored, table).stdout == expected
 
 
@@ -213,7 +213,7 @@ def test_categories(tmp_path, frame):
     assert seen.stderr.count("note:") == 1
     assert "column 'town' holds 'elsewhere' in 60 rows, which the model has not seen" in seen.stderr
     gaps = save_csv(tmp_path, trained.assign(town=None), "gaps.csv")
-    assert_refused(run("predict", out, gaps), "gaps.csv: column 'town'")
+    assert len(lines(done("predict", out, gaps).stdout)) == 61
     numbers = save_csv(tmp_path, trained.assign(town=1), "numbers.csv")
     assert_refused(run("predict", out, numbers), "numbers.csv: column 'town' holds numbers")
 
@@ -225,7 +225,9 @@ def test_what_predict_refuses(tmp_path, scored, plain, frame, table):
     text = save_csv(tmp_path, frame.assign(g3="a"), "text.csv")
     assert_refused(run("predict", scored, text), "'g3' holds text")
     gaps = save_csv(tmp_path, frame.assign(g3=np.nan), "gaps.csv")
-    assert_refused(run("predict", scored, gaps), "'g3' holds missing")
+    assert len(lines(done("predict", scored, gaps).stdout)) == 61
+    broken = save_csv(tmp_path, frame.assign(g3=np.inf), "broken.csv")
+    assert_refused(run("predict", scored, broken), "broken.csv: column 'g3' holds infinite")
     assert run("predict", scored).exit_code == 2
     assert_refused(run("predict", scored / "path.kpath", table), "is a saved path")
 

@@ -10,8 +10,8 @@ import pytest
 
 import kernelpath as kp
 from cli.helpers import FOLDS, SCORED, assert_refused, done, make_frame, run, save_csv
-from kernelpath.cli import cv as cv_module
-from kernelpath.cli.summary_file import read_summary
+from kernelpath.cli import run as run_module
+from kernelpath.cli.report import read_summary
 
 
 @pytest.fixture(scope="module")
@@ -130,10 +130,23 @@ def test_baselines_and_nested(tmp_path, table):
     assert summary["cv"]["nested"]["score"] is not None
 
 
+def test_baselines_by_the_names_of_the_catalogue(tmp_path, frame, table):
+    base = ["-t", "outcome", *FOLDS, "--json", "--baselines"]
+    found = json.loads(done("path", table, *base, "SVM_LW,nmmkl").stdout)
+    assert [own["name"] for own in found["baselines"]] == ["svm-lw", "nmmkl"]
+    X, y = frame.drop(columns="outcome"), frame["outcome"]
+    settings = {"cv": 3, "n_features": [1, 2, 4], "predictor": "weighted_kernel"}
+    model = kp.PathCV(baselines=["svm-lw", "nmmkl"], **settings).fit(X, y)
+    for own in found["baselines"]:
+        assert own["score"] == pytest.approx(model.baseline_scores_[own["name"]].mean, abs=1e-4)
+    result = run("path", table, *base, "svr-lw")
+    assert_refused(result, "svr-lw takes numbers", "leave it out of --baselines", "--task regr")
+
+
 def test_groups_stay_together_and_are_no_feature(tmp_path, frame, monkeypatch):
     file = save_csv(tmp_path, frame.assign(patient=np.repeat([f"p{i}" for i in range(20)], 3)))
     seen = {}
-    fit = cv_module.PathCV.fit
+    fit = run_module.PathCV.fit
 
     def watch(self, X, y, groups=None):
         seen["groups"] = groups
@@ -141,7 +154,7 @@ def test_groups_stay_together_and_are_no_feature(tmp_path, frame, monkeypatch):
         seen["splits"] = model._run.splits
         return model
 
-    monkeypatch.setattr(cv_module.PathCV, "fit", watch)
+    monkeypatch.setattr(run_module.PathCV, "fit", watch)
     found = json.loads(
         done("path", file, "-t", "outcome", "--groups", "patient", *FOLDS, "--json").stdout
     )
@@ -173,8 +186,9 @@ def test_text_columns_and_regression(tmp_path, frame):
     town = np.where(np.arange(60) % 3, frame["outcome"], "other")
     number = (10 * frame["g5"] ** 2).round(2)
     file = save_csv(tmp_path, frame.drop(columns="outcome").assign(town=town, y=number))
-    assert_refused(run("path", file, "-t", "y", *FOLDS), "column 'town' holds text")
-    found = json.loads(done("path", file, "-t", "y", "--kernel", "auto", *FOLDS, "--json").stdout)
+    numbers = run("path", file, "-t", "y", *FOLDS, "--kernel", "rbf")
+    assert_refused(numbers, "column 'town' holds text")
+    found = json.loads(done("path", file, "-t", "y", *FOLDS, "--json").stdout)
     assert (found["task"], found["scoring"]) == ("regression", "r2")
 
 
@@ -202,9 +216,10 @@ def test_spreadsheet_formulas_are_text(tmp_path, frame):
         ([*FOLDS, "--rule", "budget"], ["--rule", "--budget"]),
         ([*FOLDS, "--rule", "best", "--tolerance", "1"], ["--tolerance", "no effect"]),
         ([*FOLDS, "--rule", "knee"], ["--rule", "one_se"]),
-        ([*FOLDS, "--predictor", "forest"], ["--predictor"]),
+        ([*FOLDS, "--predictor", "trees"], ["--predictor"]),
         ([*FOLDS, "--scoring", "accuracy1"], ["--scoring", "did you mean", "'accuracy'"]),
         ([*FOLDS, "--baselines", "f_tst"], ["--baselines", "did you mean", "'f_test'"]),
+        ([*FOLDS, "--baselines", "forest,lp_kta"], ["--baselines", "lp-kta is the method of"]),
         ([*FOLDS, "--sizes", "1,x"], ["--sizes"]),
         ([*FOLDS, "--sizes", "0,1"], ["--sizes"]),
         (["--quiet", "--verbose"], ["contradict"]),
@@ -232,9 +247,9 @@ def test_refused_data_leave_nothing(tmp_path, frame):
     assert_refused(result, "--n-features 9 is too many")
     result = run("path", file, "-t", "outcome", *FOLDS, "--scoring", "neg_log_loss", "-o", out)
     assert_refused(result, "--proba")
-    broken = save_csv(tmp_path, frame.assign(g2=np.where(frame.index == 3, np.nan, frame["g2"])))
+    broken = save_csv(tmp_path, frame.assign(g2=np.where(frame.index == 3, np.inf, frame["g2"])))
     result = run("path", broken, "-t", "outcome", *FOLDS, "-o", out)
-    assert_refused(result, "column 'g2' holds missing")
+    assert_refused(result, "column 'g2' holds infinite values")
     assert [p.name for p in tmp_path.iterdir()] == ["table.csv"]
 
 

@@ -169,6 +169,9 @@ def test_text_in_an_array(estimator):
 def test_columns_of_new_rows_that_are_no_numbers_are_named():
     model = L1KRRegressor(norm_budget=0.1, search_branches=False).fit(X, Y)
     table = NEW.copy()
-    table[0, 2] = np.nan
-    with pytest.raises(kp.DataError, match="NaN or inf in column 2"):
+    table[0, 2] = np.inf
+    with pytest.raises(kp.DataError, match="infinity in column 2"):
         model.predict(table)
+    table[0, 2] = np.nan  # stands at the median of the rows of fit
+    filled = np.where(np.isnan(table), np.median(X, axis=0), table)
+    np.testing.assert_array_equal(model.predict(table), model.predict(filled))

@@ -18,7 +18,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import kernelpath as kp
-from kernelpath.estimators import _l1kr
+from kernelpath.estimators import l1kr
 from kernelpath.tracers.l1kr import trace as l1kr_path
 
 X, Y = make_friedman1(100, 7, noise=0.5, random_state=0)
@@ -163,7 +163,7 @@ def test_an_interrupt_of_the_search_keeps_the_path(monkeypatch):
     def interrupted(*args, **options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(_l1kr, "search_branches", interrupted)
+    monkeypatch.setattr(l1kr, "search_branches", interrupted)
     with pytest.warns(ConvergenceWarning, match="interrupted in the search for other branches"):
         model = kp.L1KRRegressor(norm_budget=0.1).fit(X, Y)
     assert model.branch_ == "from zero weights"
@@ -193,7 +193,7 @@ def test_an_interrupt_of_cross_validation_is_one(monkeypatch):
     def interrupted(*args, **options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(_l1kr, "search_branches", interrupted)
+    monkeypatch.setattr(l1kr, "search_branches", interrupted)
     warnings.simplefilter("ignore", ConvergenceWarning)  # pytest puts the filters back
     search = kp.PathCV(kp.L1KRRegressor(norm_budget=0.1), cv=3)
     with pytest.raises(KeyboardInterrupt):

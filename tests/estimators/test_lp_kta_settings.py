@@ -69,7 +69,11 @@ def test_wrong_data():
     with pytest.raises(ValueError, match="requires y"):
         kp.LpKTASelector().fit(X, None)
     with pytest.raises(kp.DataError, match="'gene 2'"):
-        kp.LpKTASelector().fit(FRAME.assign(**{"gene 2": np.nan}), Y)
+        kp.LpKTASelector().fit(FRAME.assign(**{"gene 2": np.inf}), Y)
+    with pytest.raises(kp.DataError, match="NaN or inf in column 'gene 2'"):
+        kp.LpKTASelector(missing="error").fit(FRAME.assign(**{"gene 2": np.nan}), Y)
+    with pytest.raises(ValueError, match="missing must be one of 'kernel', 'impute'"):
+        kp.LpKTASelector(missing="kernels").fit(X, Y)
     with pytest.raises(ValueError, match=r"feature|column"):
         kp.LpKTASelector().fit(pd.DataFrame(index=range(len(Y))), Y)
     with pytest.raises(ValueError, match="rows"):

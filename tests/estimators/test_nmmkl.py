@@ -9,14 +9,13 @@ import pytest
 
 import kernelpath as kp
 from kernelpath.kernels import RBF
-from kernelpath.mkl._budget_set import Budget
-from kernelpath.mkl.feasible_sets import CappedSimplex
+from kernelpath.mkl.feasible_sets import Budget, CappedSimplex
 from kernelpath.mkl.problem import Problem
 from kernelpath.mkl.regularizers import NoRegularizer
 from kernelpath.mkl.svm.dual import solve_dual
 from kernelpath.mkl.weighted_kernels.columns import SumOfColumnKernels, one_per_column
 from kernelpath.mkl.weighted_kernels.grouped import GroupedKernels
-from kernelpath.mkl.weighted_kernels.matrices import factor_of
+from kernelpath.mkl.weighted_kernels.precomputed import factor_of
 from kernelpath.tracers.nmmkl import published_bound, trace_budgets
 from nmmkl_examples import LABELS, LOSSES, RNG, D, N, X, linear, problem_of, standardized, toy
 from reference.budgets import qcqp

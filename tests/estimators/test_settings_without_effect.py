@@ -10,10 +10,10 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 
 import kernelpath as kp
 from cli.helpers import make_frame, run, save_csv
-from kernelpath.estimators import _gmkl_parts, _l1kr, _path_cv_setup, lp_kta, nmmkl
-from kernelpath.estimators._idle import Idle, refuse_idle
+from kernelpath.estimators import _path_cv_checks, gmkl, l1kr, lp_kta, nmmkl
 from kernelpath.kernels import feature_kernel_settings
 from kernelpath.mkl.losses import Hinge, LeastSquares
+from kernelpath.utils.checks import Idle, refuse_idle
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(40, 4))
@@ -62,11 +62,11 @@ PAIRS = [
     (kp.PathCV(cv=2, predictor=LinearRegression(), inner_cv=4), (X, VALUES), "inner_cv=4"),
 ]  # fmt: skip
 RULES = {
-    kp.GMKLRegressor: _gmkl_parts.IDLE,
+    kp.GMKLRegressor: gmkl.IDLE,
     kp.LpKTASelector: lp_kta.IDLE,
-    kp.L1KRRegressor: _l1kr.IDLE,
+    kp.L1KRRegressor: l1kr.IDLE,
     kp.NMMKLSelector: nmmkl.IDLE,
-    kp.PathCV: _path_cv_setup.IDLE,
+    kp.PathCV: _path_cv_checks.IDLE,
 }
 
 

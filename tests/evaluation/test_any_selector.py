@@ -258,7 +258,7 @@ def test_baselines():
     np.testing.assert_array_equal(other["mine"].per_fold, f_test.per_fold)
     np.testing.assert_array_equal(other["kta"].per_fold, model.scores_.per_fold)
     for bad in (("mutual",), {"a": "b"}, "mutual"):
-        with pytest.raises(ValueError, match="'f_test', 'forest'"):
+        with pytest.raises(ValueError, match="'f-test', 'forest'"):
             path_cv(baselines=bad).fit(X2, y2)
     with pytest.raises(TypeError, match="selector must be"):
         path_cv(baselines={"a": 3}).fit(X2, y2)

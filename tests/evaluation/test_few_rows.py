@@ -6,10 +6,12 @@ import warnings
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.feature_selection import SelectKBest
 
 import kernelpath as kp
 from evaluation.helpers import JOINT, ring
+from kernelpath.errors import MissingValuesWarning, RareClassWarning
 
 X, Y = ring(40, 4)
 VALUES = X[:, 0] + 0.25
@@ -56,13 +58,24 @@ def test_few_rows_of_classes(y, cv, words):
 
 def test_a_class_with_fewer_rows_than_folds():
     y = np.where(np.arange(40) < 3, "rare", np.where(LABELS[0] == LABELS, "a", "b"))
-    with pytest.warns(UserWarning, match="'rare' has 3 rows, fewer than cv=5 folds: some") as told:
+    fewer = "'rare' has 3 rows, fewer than cv=5 folds: some"
+    rare = "'rare' has 7.5% of the rows: scores are balanced accuracy"
+    with (
+        pytest.warns(RareClassWarning, match=rare),
+        pytest.warns(UserWarning, match=fewer) as told,
+    ):
         model = kp.PathCV(cv=5, n_features=[1, 2]).fit(X[:40], y)
     assert [one.filename for one in told if "fewer than" in str(one.message)] == [__file__]
     assert model.scores_.n_folds == 5
     assert model.classes_.tolist() == ["a", "b", "rare"]
+    with pytest.warns(UserWarning, match=fewer) as told:
+        kp.PathCV(cv=5, n_features=[1, 2], scoring="accuracy").fit(X[:40], y)
+    assert not any(issubclass(one.category, RareClassWarning) for one in told)
     numbers = np.where(np.arange(40) < 3, 7, LABELS[0] == LABELS)
-    with pytest.warns(UserWarning, match="cv=3, or merge or drop.*set task='regression'"):
+    with (
+        pytest.warns(RareClassWarning, match="balanced accuracy"),
+        pytest.warns(UserWarning, match="cv=3, or merge or drop.*set task='regression'"),
+    ):
         kp.PathCV(cv=5, n_features=[1], predictor=ONE).fit(X[:40], numbers)
 
 
@@ -110,8 +123,16 @@ def test_bytes(model, labels):
 @every_estimator
 @pytest.mark.parametrize("first", [np.nan, None])
 def test_a_missing_label_in_front(model, first):
-    with pytest.raises(kp.DataError, match=r"missing values .* in 1 rows"):
-        model.fit(X, np.array([first, *LABELS[1:]], dtype=object))
+    labels = np.array([first, *LABELS[1:]], dtype=object)
+    with pytest.warns(MissingValuesWarning, match="1 row without a target, of 40") as told:
+        fitted = clone(model).fit(X, labels)
+    assert [one.filename for one in told] == [__file__]
+    rest = clone(model).fit(X[1:], LABELS[1:])
+    np.testing.assert_array_equal(fitted.get_support(), rest.get_support())
+    if hasattr(fitted, "weights_"):
+        np.testing.assert_array_equal(fitted.weights_, rest.weights_)
+    if hasattr(fitted, "predict"):
+        np.testing.assert_array_equal(fitted.predict(X), rest.predict(X))
 
 
 @every_estimator

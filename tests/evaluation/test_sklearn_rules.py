@@ -126,8 +126,9 @@ def test_names_and_set_output():
     assert set(model.operating_point_.feature_names) == {"gene 1", "gene 3"}
     polars = path_cv(n_features=2).set_output(transform="polars").fit(pl.from_pandas(FRAME), Y)
     assert polars.transform(pl.from_pandas(FRAME)).columns == ["gene 1", "gene 3"]
+    np.testing.assert_array_equal(model.predict(FRAME[NAMES[::-1]]), model.predict(FRAME))
     with pytest.raises(ValueError, match="feature names"):
-        model.predict(FRAME[NAMES[::-1]])
+        model.predict(FRAME.drop(columns="gene 1"))
     with pytest.raises(ValueError, match="5 features"):
         path_cv().fit(X, Y).predict(X[:, :5])
 

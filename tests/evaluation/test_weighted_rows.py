@@ -6,10 +6,12 @@ import warnings
 
 import numpy as np
 import pytest
+import sklearn
 from scipy import sparse as sp
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import accuracy_score, make_scorer, r2_score
 
+import kernelpath as kp
 from evaluation.helpers import JOINT, WEIGHTED, curve, path_cv, ring, same_scores, three_classes
 from kernelpath.evaluation.study import Copies
 from kernelpath.tables.rows import one_by_group, told_apart
@@ -79,6 +81,20 @@ def test_scores_are_weighted():
 
 def _unweighted(estimator, X, y):
     return float(np.mean(estimator.predict(X) == y))
+
+
+def test_kept_scores_know_whether_weights_were_routed(tmp_path):
+    """With routing on, only steps that ask for weights see them: other scores, other kept files."""
+    X, y = ring()
+    weight = np.random.default_rng(3).uniform(0.1, 5.0, len(y))
+    with sklearn.config_context(enable_metadata_routing=True):
+        selector = kp.LpKTASelector().set_fit_request(sample_weight=True)
+    counted = path_cv(selector, memory=tmp_path).fit(X, y, sample_weight=weight).scores_
+    with sklearn.config_context(enable_metadata_routing=True):
+        routed = path_cv(selector, memory=tmp_path).fit(X, y, sample_weight=weight).scores_
+        alone = path_cv(selector).fit(X, y, sample_weight=weight).scores_
+    same_scores(routed, alone)
+    assert not np.array_equal(routed.per_fold, counted.per_fold)
 
 
 def test_scorers_that_take_weights():

@@ -16,7 +16,7 @@ import sys
 import time
 from pathlib import Path
 
-from kernelpath.cli import folders, manifest, start
+from kernelpath.cli import manifest, run_folder, start
 from kernelpath.utils.atomic import replacing
 
 CALLS = ("replace", "unlink", "link", "mkdir", "rmdir", "fsync")
@@ -131,7 +131,7 @@ def write_run(folder: Path, tag: str, names: list[str]) -> list[str]:
 
 
 def _move(wanted: dict) -> None:
-    folders.write_together(
+    run_folder.write_together(
         wanted["out"],
         manifest.RUN_FILES,
         lambda folder: write_run(folder, "new", wanted["names"]),
@@ -144,7 +144,7 @@ def _save(wanted: dict) -> None:
 
 
 def _open(wanted: dict) -> None:
-    folders.finish_moves(Path(wanted["out"]))
+    run_folder.finish_moves(Path(wanted["out"]))
 
 
 def _command(wanted: dict) -> None:

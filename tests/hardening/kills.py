@@ -19,15 +19,14 @@ import pandas as pd
 
 from hardening._fork_server import LOST, UNSEEN, write_run
 from hardening.tally import Tally
-from kernelpath.cli.folders import finish_moves, write_together
 from kernelpath.cli.manifest import RUN_FILES, Manifest
-from kernelpath.cli.resume import resume_folder
+from kernelpath.cli.run_folder import finish_moves, resume_folder, write_together
 
 SIGNALS = {"SIGKILL": -9, "SIGTERM": 143, "SIGINT": 130}
 OLD = ["path.kpath", "path.csv", "selected.csv", "scores.csv", "report.html"]
 NEW = ["path.kpath", "path.csv", "selected.csv", "path.png", "report.html"]  # no scores
 LOADED = (
-    "kernelpath.cli.main", "kernelpath.cli.cv", "kernelpath.cli.run", "kernelpath.tables.read",
+    "kernelpath.cli.main", "kernelpath.cli.run", "kernelpath.tables.read",
     "kernelpath.report.html", "kernelpath.report.displays.accuracy",
     "matplotlib.backends.backend_agg",
 )  # fmt: skip

@@ -21,6 +21,7 @@ import pandas as pd
 
 import kernelpath as kp
 from hardening.tally import Tally
+from kernelpath.errors import MissingValuesWarning
 
 MENDED = "mended"
 REFUSALS = (ValueError, TypeError)
@@ -130,37 +131,47 @@ def foreign_selector_is_not_replaced(folder: Path) -> str:
 
 
 def masked_and_not_a_time(folder: Path) -> str:
-    """Masked cells and NaT are never data."""
+    """What lies under a mask and NaT are never data: they are missing, the same as NaN."""
     X, y = _data()
     M = np.ma.masked_array(X.copy(), mask=np.zeros(X.shape, bool))
     M.data[3, 2], M.mask[3, 2] = 1e6, True
-    dates = (np.abs(X) * 1e6).astype("M8[s]")
-    dates[3, 2] = np.datetime64("NaT")
-    masked_y = np.ma.masked_array(y, mask=np.arange(ROWS) == 5)
+    hole = M.filled(np.nan)
+    seconds = (np.abs(X) * 1e6).astype(np.int64)
+    dates, days = seconds.astype("M8[s]"), seconds / 86400
+    dates[3, 2], days[3, 2] = np.datetime64("NaT"), np.nan
+    rest = np.arange(ROWS) != 5
+    masked_y = np.ma.masked_array(y, mask=~rest)
     estimators = [
         kp.LpKTASelector(), kp.GMKLClassifier(), kp.PathCV(cv=3, n_features=[1]),
         kp.NMMKLSelector(2), kp.baselines.Fisher(), kp.L1KRClassifier(),
     ]  # fmt: skip
     for estimator in estimators:
-        for name, table, target in (("X", M, y), ("NaT", dates, y), ("y", X, masked_y)):
-            try:
-                estimator.fit(table, target)
-            except REFUSALS:
-                continue
-            return f"{type(estimator).__name__}: {name} accepted"
-        if hasattr(estimator.fit(X, y), "predict"):
-            try:
-                estimator.predict(M)
-            except REFUSALS:
-                continue
-            return f"{type(estimator).__name__}: predict accepted masked cells"
-    for table, weight in ((dates, None), (X, np.ma.masked_array(np.ones(ROWS), mask=y == 1))):
-        try:
-            kp.alignments(table, y, sample_weight=weight)
-        except REFUSALS:
-            continue
-        return "alignments accepted NaT or masked weights"
-    return MENDED
+        kind = type(estimator).__name__
+        for name, given, plain in (
+            ("X", (M, y), (hole, y)),
+            ("NaT", (dates, y), (days, y)),
+            ("y", (X, masked_y), (X[rest], y[rest])),
+        ):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", MissingValuesWarning)
+                found = _learned(estimator.fit(*given), M)
+            if not all(map(np.array_equal, found, _learned(estimator.fit(*plain), hole))):
+                return f"{kind}: {name} is not read as missing"
+    if not np.array_equal(kp.alignments(dates, y), kp.alignments(days, y)):
+        return "alignments: NaT is not read as missing"
+    try:
+        kp.alignments(X, y, sample_weight=np.ma.masked_array(np.ones(ROWS), mask=y == 1))
+    except REFUSALS:
+        return MENDED
+    return "alignments accepted masked weights"
+
+
+def _learned(model: object, table: object) -> list[np.ndarray]:
+    """What a model has learned, and says about a table."""
+    names = ("weights_", "alignments_", "ranking_")
+    found = [model.get_support(), *(getattr(model, name, None) for name in names)]
+    found += [getattr(model, name)(table) for name in ("predict",) if hasattr(model, name)]
+    return [np.asarray(part, dtype=float) for part in found if part is not None]
 
 
 class Cauchy(kp.FeatureKernel):

@@ -11,7 +11,7 @@ import os
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -41,6 +41,10 @@ class Case:
     same : bool
         Whether it is the plain table in another dress.
     must_refuse : bool
+    equal_to : anything
+        The same table as numbers with NaN; the same features are selected from it.
+    kept_rows : ndarray of int or None
+        Rows that have a target; the same features are selected from them alone.
     """
 
     name: str
@@ -49,6 +53,17 @@ class Case:
     numbers: Any
     same: bool = False
     must_refuse: bool = False
+    equal_to: Any = None
+    kept_rows: Any = None
+
+    def plainly(self) -> Case | None:
+        """The case to compare with, if there is one: NaN for what is missing, rows left out."""
+        if self.equal_to is not None:
+            return replace(self, X=self.equal_to)
+        if self.kept_rows is not None:
+            known = (np.asarray(y)[self.kept_rows] for y in (self.labels, self.numbers))
+            return Case(self.name, self.X[self.kept_rows], *known)
+        return None
 
 
 def _cv(**settings: Any) -> Any:
@@ -104,6 +119,13 @@ def trials(long: bool, seed: int) -> list[Tally]:
                 outcome = "taken for numbers"
             if outcome == RIGHT and case.same and not np.array_equal(support, plain[name]):
                 outcome = "other features"
+            other = case.plainly()
+            if other is not None:
+                wanted, expected = _run(make, other, is_class)
+                if outcome == wanted == RIGHT and not np.array_equal(support, expected):
+                    outcome = "other features"
+                elif outcome != wanted or outcome != RIGHT:
+                    outcome = f"{outcome}, but {wanted} as numbers"
             tally.add(outcome, f"{case.name} in {name}, seed {seed}")
     return [tally]
 
@@ -228,35 +250,47 @@ def _scales(X: np.ndarray, both: Any) -> Iterator[Case]:
 
 
 def _cells(X: np.ndarray, both: Any) -> Iterator[Case]:
-    """Cells that are no numbers."""
+    """Cells that are missing, or no numbers."""
     mask = np.zeros_like(X, dtype=bool)
     mask[3, 1] = True
     dates = (1000 * X).astype("M8[s]")
     nat = dates.copy()
     nat[3, 1] = np.datetime64("NaT")
+    days = (1000 * X).astype(np.int64) / 86400
     frame = pd.DataFrame(X, columns=[f"c{j}" for j in range(D)])
+    objects, hole = X.astype(object), _with(X, np.nan)
+    calendar = pd.Series(pd.date_range("2024", periods=N)).sample(frac=1.0, random_state=0)
+    since_1970 = (calendar - pd.Timestamp(1970, 1, 1)).dt.days.to_numpy(dtype=float)
+    missing = {
+        "NaN, float32": (hole.astype("f4"), hole.astype("f4").astype(float)),
+        "NaN, sparse": (sparse.csr_array(hole), sparse.csc_array(hole)),
+        "NaN, frame": (frame.mask(mask), hole),
+        "NA, frame": (frame.astype("Float64").mask(mask), hole),
+        "masked": (np.ma.masked_array(_with(X, 1e6), mask=mask), hole),
+        "NaT": (nat, _with(days, np.nan)),
+        "dates": (dates, days),
+        "durations": ((1000 * X).astype("m8[s]"), days),
+        "None": (_with(objects, None), hole),
+        "pd.NaT": (_with(objects, pd.NaT), hole),
+        "pd.NA": (_with(objects, pd.NA), hole),
+        "NaT as object": (_with(objects, np.datetime64("NaT")), hole),
+        "masked as object": (_with(objects, np.ma.masked), hole),
+        "mask of objects": (np.ma.masked_array(objects, mask=mask), hole),
+        "question mark, frame": (frame.astype(str).mask(mask, "?"), hole),
+        "column of dates": (
+            frame.assign(c1=calendar.to_numpy()), frame.assign(c1=since_1970)
+        ),
+    }  # fmt: skip
+    for name, (table, numbers) in missing.items():
+        yield Case(f"table with {name}", table, *both, equal_to=numbers)
     tables = {
-        "NaN": _with(X, np.nan),
         "inf": _with(X, np.inf),
         "-inf": _with(X, -np.inf),
-        "NaN, float32": _with(X, np.nan).astype("f4"),
-        "NaN, sparse": sparse.csr_array(_with(X, np.nan)),
-        "NaN, frame": frame.mask(mask),
-        "NA, frame": frame.astype("Float64").mask(mask),
-        "masked": np.ma.masked_array(_with(X, 1e6), mask=mask),
-        "NaT": nat,
-        "dates": dates,
-        "durations": (1000 * X).astype("m8[ns]"),
-        "None": _with(X.astype(object), None),
-        "pd.NaT": _with(X.astype(object), pd.NaT),
-        "pd.NA": _with(X.astype(object), pd.NA),
-        "NaT as object": _with(X.astype(object), np.datetime64("NaT")),
-        "date as object": _with(X.astype(object), np.datetime64("2020-01-01")),
-        "masked as object": _with(X.astype(object), np.ma.masked),
-        "list as object": _with(X.astype(object), [1, 2]),
+        "inf beside NaN": np.where(mask, np.inf, _zeros_but(X, np.nan)),
+        "date as object": _with(objects, np.datetime64("2020-01-01")),
+        "list as object": _with(objects, [1, 2]),
         "complex": X + 1j,
         "text": np.char.add(X.astype(str), "a"),
-        "frame with dates": frame.assign(c1=pd.date_range("2024", periods=N)),
         "records": np.zeros(N, dtype=[("a", float), ("b", float)]),
         "one dimension": X[:, 0],
         "three dimensions": X[:, :, None],
@@ -314,16 +348,21 @@ def _targets(X: np.ndarray, both: Any) -> Iterator[Case]:
     )
     yield Case("one value far away", X, labels, np.where(rows, 1e100, numbers))
     yield Case("nearly constant", X, labels, 1.0 + 1e-12 * numbers)
-    bad = {
-        "one value only": (np.ones(N), np.ones(N)),
-        "no values": (labels[:0], numbers[:0]),
-        "nothing": (None, None),
+    missing = {
         "NaN": (np.where(rows, np.nan, labels), np.where(rows, np.nan, numbers)),
-        "inf": (np.where(rows, np.inf, labels), np.where(rows, np.inf, numbers)),
         "masked": (
             np.ma.masked_array(labels, mask=rows), np.ma.masked_array(numbers, mask=rows)
         ),
         "None": (_none(labels, rows), _none(numbers, rows)),
+    }  # fmt: skip
+    for name, (some, more) in missing.items():
+        yield Case(f"target with {name}", X, some, more, kept_rows=np.flatnonzero(~rows))
+    bad = {
+        "one value only": (np.ones(N), np.ones(N)),
+        "no values": (labels[:0], numbers[:0]),
+        "nothing": (None, None),
+        "inf": (np.where(rows, np.inf, labels), np.where(rows, np.inf, numbers)),
+        "no value": (np.full(N, np.nan), np.full(N, np.nan)),
         "dates": (labels.astype("M8[s]"), (1000 * numbers).astype("M8[s]")),
         "complex": (labels + 1j, numbers + 1j),
         "two columns": (np.c_[labels, labels], np.c_[numbers, numbers]),

@@ -10,7 +10,7 @@ import pytest
 import kernelpath as kp
 from kernelpath.kernels import KERNELS
 from kernelpath.kernels.probe import probe_kernel
-from kernelpath.mkl._budget_set import Budget
+from kernelpath.mkl.feasible_sets import Budget, FeasibleSet
 from kernelpath.mkl.losses import DualProblem, Hinge
 from kernelpath.mkl.weighted_kernels.columns import ColumnKernel, SumOfColumnKernels
 from kernelpath.mkl.weighted_kernels.precomputed import GivenKernels
@@ -562,8 +562,16 @@ def test_broken_sets_are_refused(cls):
         kp.GMKLClassifier(feasible=cls(), regularizer=kp.L1(1.0)).fit(X, Y)
 
 
-def test_an_honest_set_is_solved():
-    got = kp.GMKLClassifier(feasible=Cube(), regularizer=kp.L1(1.0), tol=1e-5).fit(X, Y)
+class Inherited(FeasibleSet):
+    """The cube with nothing but what a set needs; its support follows from a corner."""
+
+    bounded = True
+    start, project, minimize_linear = Cube.start, Cube.project, Cube.minimize_linear
+
+
+@pytest.mark.parametrize("cls", [Cube, Inherited])
+def test_an_honest_set_is_solved(cls):
+    got = kp.GMKLClassifier(feasible=cls(), regularizer=kp.L1(1.0), tol=1e-5).fit(X, Y)
     box = kp.GMKLClassifier(feasible=kp.Box(0.0, 1.0), regularizer=kp.L1(1.0), tol=1e-5).fit(X, Y)
     assert got.objective_ == pytest.approx(box.objective_, rel=1e-4)
 

@@ -15,6 +15,7 @@ from hypothesis.extra.numpy import arrays
 
 from kernelpath.mkl.feasible_sets import (
     Box,
+    Budget,
     CappedSimplex,
     FeasibleSet,
     LpBall,
@@ -329,3 +330,83 @@ def test_boxes_copy_their_bounds():
     assert box == Box([0, 0], 1.0)
     assert box.project([-1.0, 2.0]).tolist() == [0, 1]
     assert Box(0, [1.0, math.inf]).start(2).tolist() == [0.5, 1.0]
+
+
+# -- what faster solvers can make use of ----------------------------------------------------------
+
+
+@every_set
+def test_a_set_of_some_weights_projects_these(name):
+    """With all others at zero; no set that may do without some weights cares for their number."""
+    set_, _ = SETS[name]
+    some = np.array([0, 2, 4, 5])
+    part = set_.restrict(some)
+    inside = part.project(_random(1, size=4))
+    if set_.bounds_each_weight:
+        whole = np.zeros(N)
+        whole[some] = _random(1, size=4)
+        np.testing.assert_allclose(inside, set_.project(whole)[some])
+    else:
+        whole = np.zeros(N)
+        whole[some] = inside
+        np.testing.assert_allclose(set_.project(whole), whole, atol=1e-12)
+
+
+@every_set
+def test_cap_and_total_are_the_set(name):
+    set_, _ = SETS[name]
+    known = set_.cap_and_total(N)
+    if known is not None:
+        cap, total = known
+        d = set_.project(_random(2))
+        assert d.max() <= cap + 1e-12
+        assert total < 0 or d.sum() == pytest.approx(total)
+    assert set_.non_negative_only == (known == (math.inf, -1.0))
+
+
+def test_too_few_weights_for_a_total():
+    assert CappedSimplex(2.5, 0.7).fewest == 4
+    assert CappedSimplex(2.5, 0.7).cap_and_total(3) is None
+    assert Budget(2.5, (1,)).fewest == 3
+    assert [Simplex().fewest, NonNegative().fewest] == [0, 0]
+
+
+def test_which_sets_are_budgets():
+    assert CappedSimplex(2).budget == Budget(2, (1,)).budget == 2.0
+    assert CappedSimplex(2, 0.5).budget is Simplex(2.0).budget is Box().budget is None
+
+
+class Ball:
+    """A set of a user's own, of no class of the package."""
+
+    bounded = True
+    fixed = (1,)
+
+    def start(self, n):
+        return np.zeros(n)
+
+    def project(self, x):
+        return LpBall(2).project(x)
+
+    def support(self, g):
+        return LpBall(2).support(g)
+
+
+class Restrictable(Ball):
+    def restrict(self, some):
+        return Box(0.0, np.arange(N)[some])
+
+
+def test_a_set_of_another_class_keeps_its_methods():
+    own = Ball()
+    known = FeasibleSet.of(own)
+    assert known.given is own
+    assert FeasibleSet.of(known) is known
+    assert known.project([3.0, 4.0]).tolist() == [0.6, 0.8]
+    assert known.support([3.0, 4.0]) == 5.0
+    assert (known.bounded, known.fixed, known.start(2).tolist()) == (True, (1,), [0, 0])
+    assert known.restrict(np.array([0])) is known
+    assert known.cap_and_total(2) is known.budget is None
+    assert FeasibleSet.of(Restrictable()).restrict(np.array([2, 5])) == Box(0.0, [2, 5])
+    set_ = Simplex()
+    assert FeasibleSet.of(set_) is set_ is set_.given

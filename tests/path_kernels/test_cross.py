@@ -107,12 +107,12 @@ def test_new_rows_with_other_columns(layout):
 
 
 @pytest.mark.parametrize("layout", ["dense", "csr", "csc"])
-@pytest.mark.parametrize("bad", [np.nan, np.inf])
-def test_missing_values_in_new_rows(layout, bad):
+def test_infinity_in_new_rows(layout):
     X, bank, weights = _problem(layout)
     new = X[N:].copy()
-    new[0, 2] = new[1, 7] = bad
-    with pytest.raises(DataError, match=r"NaN or inf in columns 2, 7\."):
+    new[0, 2] = new[1, 7] = np.inf
+    new[0, 0] = np.nan
+    with pytest.raises(DataError, match=r"contain infinity in columns 2, 7\."):
         bank.combine(weights, LAYOUTS[layout](new))
     with pytest.raises(DataError, match=r"column 7\."):
         bank.take([0, 7]).combine(weights[[0, 7]], LAYOUTS[layout](new[:, [0, 7]]))
@@ -120,6 +120,19 @@ def test_missing_values_in_new_rows(layout, bad):
     unused[[2, 7]] = 0.0
     (combined,) = bank.combine(unused, LAYOUTS[layout](new))  # columns without weight are not read
     assert np.isfinite(combined.new).all()
+
+
+@pytest.mark.parametrize("layout", ["dense", "csr", "csc"])
+@pytest.mark.parametrize("kernel", ["rbf", "laplace", "delta"])
+def test_missing_values_in_new_rows_are_like_no_value_of_fit(layout, kernel):
+    X, bank, weights = _problem(layout, kernel)
+    new, far = X[N:].copy(), X[N:].copy()
+    new[0, 2] = new[1, 7] = np.nan
+    far[0, 2] = far[1, 7] = 1e9  # so far that the kernel is 0
+    (found,) = bank.combine(weights, LAYOUTS[layout](new))
+    (expected,) = bank.combine(weights, LAYOUTS[layout](far))
+    assert error(found.new, expected.new) <= 1e-12
+    np.testing.assert_array_equal(found.train, expected.train)
 
 
 def test_weights_that_make_no_kernel():
@@ -132,10 +145,16 @@ def test_weights_that_make_no_kernel():
 
 
 def test_missing_values_in_a_row_of_weight_zero():
-    X, _, _ = _problem()
+    X, _, weights = _problem()
     counts = np.ones(N)
     counts[5] = 0.0
     X[5, 3] = np.nan
+    rest = np.arange(N) != 5
     for layout in ("dense", "csr"):
-        with pytest.raises(DataError, match="column 3"):
-            fit(LAYOUTS[layout](X[:N]), sample_weight=counts)
+        bank = fit(LAYOUTS[layout](X[:N]), sample_weight=counts)
+        without = fit(LAYOUTS[layout](X[:N][rest]))
+        np.testing.assert_allclose(bank.gamma, without.gamma, rtol=1e-12)
+        (found,) = bank.combine(weights, LAYOUTS[layout](X[N:]))
+        (expected,) = without.combine(weights, LAYOUTS[layout](X[N:]))
+        assert error(found.train[np.ix_(rest, rest)], expected.train) <= 1e-9
+        assert error(found.new[:, rest], expected.new) <= 1e-9

@@ -122,8 +122,16 @@ def test_no_weights_and_wrong_tables():
         with pytest.raises(DataError, match="8 columns"):
             explicit.transform(X[:, :2])
         hole = X.copy()
-        hole[0, 1] = np.nan
-        with pytest.raises(DataError, match="column 1"):
+        hole[0, 1] = np.inf
+        with pytest.raises(DataError, match="infinity in column 1"):
             explicit.transform(LAYOUTS[layout](hole))
+        hole[0, 1] = np.nan
+        found, plain = (explicit.transform(LAYOUTS[layout](table)) for table in (hole, X))
+        found, plain = (t.toarray() if sp.issparse(t) else t for t in (found, plain))
+        np.testing.assert_array_equal(found[1:], plain[1:])
+        assert np.isfinite(found).all()
+        (combined,) = bank.combine(np.ones(X.shape[1]), LAYOUTS[layout](hole[:1]))
+        mean = plain.mean(axis=0)
+        assert error((found[:1] - mean) @ (plain - mean).T, combined.new) <= 1e-6
     with pytest.raises(ValueError, match="at least 1"):
         ExplicitMap.fit(bank, np.ones(X.shape[1]), n_components=0)

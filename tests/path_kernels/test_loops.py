@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from kernelpath.kernels import Polynomial, resolve_kernel
-from kernelpath.path_kernels import _finish_loops, _sparse_loops
+from kernelpath.path_kernels import _dense_loops, _sparse_loops
 from kernelpath.path_kernels.columns import ColumnKernels
 from kernelpath.path_kernels.dense import TILE_COLUMNS, TILE_ROWS, lower_tiles, n_pairs
 from kernelpath.path_kernels.exact_maps import two_valued
@@ -112,14 +112,14 @@ def test_centring_a_triangle():
     weight = rng.random(40)
     weight /= weight.sum()
     lower, means = np.tril(K), np.empty(40)
-    _finish_loops.triangle_means(lower, weight, means)
+    _dense_loops.triangle_means(lower, weight, means)
     np.testing.assert_allclose(means, weight @ K, atol=1e-14)
-    _finish_loops.centre_triangle(lower, means, float(weight @ means))
+    _dense_loops.centre_triangle(lower, means, float(weight @ means))
     H = np.eye(40) - np.outer(np.ones(40), weight)
     np.testing.assert_allclose(lower, H @ K @ H.T, atol=1e-13)
     new = rng.normal(size=(3, 40))
     expected = (new - weight @ K) @ H.T
-    _finish_loops.centre_rows(new, weight, means, float(weight @ means))
+    _dense_loops.centre_rows(new, weight, means, float(weight @ means))
     np.testing.assert_allclose(new, expected, atol=1e-13)
 
 

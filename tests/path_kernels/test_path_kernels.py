@@ -86,9 +86,29 @@ def test_another_table_is_refused(ring):
     with pytest.raises(DataError, match="6 features"):
         combined_kernels(path, X, X_new=X_new[:, :5])
     hole = X_new.copy()
-    hole[0, 3] = np.nan
-    with pytest.raises(DataError, match="column 3"):
+    hole[0, 3] = np.inf
+    with pytest.raises(DataError, match="infinity in column 3"):
         combined_kernels(path, X, X_new=hole)
+
+
+def test_missing_values_in_old_and_new_rows(ring):
+    X, y, X_new, path = ring
+    hole = X_new.copy()
+    hole[0, 3] = np.nan
+    pairs = zip(combined_kernels(path, X, X_new=hole), combined_kernels(path, X, X_new=X_new))
+    for found, plain in pairs:
+        np.testing.assert_array_equal(found.train, plain.train)
+        np.testing.assert_allclose(found.new[1:], plain.new[1:], rtol=1e-9, atol=1e-15)
+    both = X.copy()
+    both[::7, 3] = np.nan
+    path = kp.LpKTASelector(step=0.25).fit(both, y).path_
+    for found in combined_kernels(path, both, X_new=both):
+        assert error(found.new, found.train) <= 1e-9
+    dense = combined_kernels(path, both, X_new=hole)
+    sparse = combined_kernels(path, sp.csr_matrix(both), X_new=sp.csc_matrix(hole))
+    for one, other in zip(dense, sparse, strict=True):
+        assert error(one.train, other.train) <= 1e-8
+        assert error(one.new, other.new) <= 1e-8
 
 
 def test_columns_of_another_name_or_order(ring):

@@ -166,22 +166,45 @@ def score_of(name, setting, X, y, train, test, k, task, weigh):
     return (r2_score if task == "regression" else accuracy_score)(y[test], outcome)
 
 
+def _chance(known, held_out, task):
+    """Score of the most frequent class, or of the mean."""
+    if task == "classification":
+        labels, counts = np.unique(known, return_counts=True)
+        return np.mean(held_out == labels[counts.argmax()])
+    errors = np.sum((held_out - known.mean()) ** 2)
+    return 1.0 - errors / np.sum((held_out - held_out.mean()) ** 2)
+
+
 def path_cv_scores(X, y, sizes, names, *, n_folds, task, weigh=None, n_inner=3):
-    """Score of every outer fold at every size, and what was chosen: (name, setting)."""
+    """Score of every outer fold at every size, and what was chosen: (name, setting).
+
+    A candidate that the first inner fold shows, at every size, to be worse than the best by more
+    than a tenth of what that one gains over a constant prediction, is out.
+    """
     candidates = [(name, setting) for name in names for setting in candidates_of(name)]
     per_fold, picks = [], []
     for train, test in splitter(n_folds, task).split(X, y):
+        scores = {}
+        for k in tuning_sizes(sizes):
+            for name, setting in candidates:
+                scores[k, name, str(setting)] = [
+                    score_of(name, setting, X, y, train[a], train[b], k, task, weigh)
+                    for a, b in splitter(n_inner, task).split(X[train], y[train])
+                ]
+        a, b = next(splitter(n_inner, task).split(X[train], y[train]))
+        live = []
+        for name, setting in candidates:
+            for k in tuning_sizes(sizes):
+                top = max(scores[k, other, str(its)][0] for other, its in candidates)
+                margin = 0.1 * max(top - _chance(y[train[a]], y[train[b]], task), 0.0)
+                own = scores[k, name, str(setting)][0]
+                if margin == 0.0 or own >= top - margin:
+                    live.append((name, setting))
+                    break
         best = {}
         for k in tuning_sizes(sizes):
-            means = []
-            for name, setting in candidates:
-                inner = []
-                for a, b in splitter(n_inner, task).split(X[train], y[train]):
-                    inner.append(score_of(
-                        name, setting, X, y, train[a], train[b], k, task, weigh
-                    ))  # fmt: skip
-                means.append(np.sum(inner) / len(inner))
-            best[k] = candidates[int(np.argmax(means))]
+            means = [np.sum(scores[k, name, str(setting)]) / n_inner for name, setting in live]
+            best[k] = live[int(np.argmax(means))]
         row, chosen_row = [], []
         for k in sizes:
             nearest = min(best, key=lambda size: (abs(np.log(size) - np.log(k)), size))

@@ -1,18 +1,11 @@
-"""Summaries to draw, and figures closed after each test."""
+"""Summaries to draw, and a browser to open pages in."""
 
 from __future__ import annotations
 
 import pytest
-from matplotlib import pyplot
 
 from report.browser import chromium
 from report.display_examples import iris_summary, mixed_summaries
-
-
-@pytest.fixture(autouse=True)
-def close_figures():
-    yield
-    pyplot.close("all")
 
 
 @pytest.fixture(scope="module")

@@ -25,13 +25,11 @@ FEW = np.arange(1, 21)
 MANY = np.unique(np.geomspace(1, 100_000, 60).astype(int))
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
 def plt():
-    """Pyplot; every figure that a test opens is closed."""
     from matplotlib import pyplot
 
-    yield pyplot
-    pyplot.close("all")
+    return pyplot
 
 
 def rising(sizes=FEW, top=0.9, low=0.55, rate=0.3, folds=5, seed=0, **changes):

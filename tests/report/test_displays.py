@@ -17,7 +17,7 @@ from kernelpath.report.displays._layout import apart, column_ticks
 from kernelpath.report.displays.certificates import CertificateDisplay
 from kernelpath.report.displays.path import SizeDisplay, WeightsDisplay, plot_path, save_plot
 from kernelpath.report.summary import summarize_path
-from kernelpath.report.summary_junctures import STEPS
+from kernelpath.report.summary_lines import STEPS
 from path_examples import WEIGHTS, Ranking, make_path
 
 mpl.use("Agg")
@@ -25,13 +25,11 @@ PNG = b"\x89PNG\r\n\x1a\n"
 STRANGE = ["$a_b^$", "two\nlines", "tab\t\x1b[31m", "\U0001f9ec", "n" * 300]
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
 def plt():
-    """Pyplot; every figure that a test opens is closed."""
     from matplotlib import pyplot
 
-    yield pyplot
-    pyplot.close("all")
+    return pyplot
 
 
 @pytest.fixture(scope="module")

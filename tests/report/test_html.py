@@ -257,7 +257,7 @@ def test_a_failure_leaves_the_old_page(tmp_path):
     file.write_text("old")
     broken = no_feature()
     del broken["points"]
-    with pytest.raises(KeyError):
+    with pytest.raises(kp.DataError, match="it has no 'points'"):
         save_html(broken, file)
     assert file.read_text() == "old"
     assert [one.name for one in tmp_path.iterdir()] == ["report.html"]
@@ -281,3 +281,25 @@ def test_what_is_no_summary_is_refused():
     path = kp.LpKTASelector().fit(np.eye(6), [0, 1, 0, 1, 0, 1]).path_
     with pytest.raises(TypeError, match=r"path.summary\(X, y\), got FeaturePath"):
         render_html(path)
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({}, "it has no 'format'"),
+        ({"format": "kernelpath-summary"}, "it has no 'version'"),
+        (scored() | {"format": "kernelpath-comparison"}, "its format is 'kernelpath-comparison'"),
+    ],
+)
+def test_a_dict_that_is_no_summary_is_refused_in_a_sentence(given, words):
+    with pytest.raises(kp.DataError, match=words) as caught:
+        render_html(given)
+    assert "path.summary(X, y)" in str(caught.value)
+
+
+def test_the_page_calls_the_method_as_it_is_told():
+    assert "method lp-kta" in Reader(render_html(scored())).words()
+    assert (
+        "method Generalized lp-KTA"
+        in Reader(render_html(scored(), method="Generalized lp-KTA")).words()
+    )

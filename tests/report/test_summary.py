@@ -14,7 +14,8 @@ from jsonschema import Draft202012Validator
 from sklearn.feature_selection import f_classif
 
 import kernelpath as kp
-from kernelpath.report.summary import schema, summarize_path
+from kernelpath.report.form import schema
+from kernelpath.report.summary import summarize_path
 from kernelpath.report.summary_data import describe_data, notices
 from kernelpath.report.summary_views import feature_views, kernel_curve, redundancy
 from kernelpath.report.words import headline, remarks, stability_words

@@ -13,9 +13,9 @@ import kernelpath as kp
 from kernelpath.estimators.l1kr import L1KRRegressor
 from kernelpath.report.displays.certificates import CertificateDisplay
 from kernelpath.report.displays.path import SizeDisplay, WeightsDisplay, plot_path
+from kernelpath.report.form import schema
 from kernelpath.report.html import render_html
-from kernelpath.report.summary import schema
-from kernelpath.report.summary_junctures import sizes_at_junctures, turns
+from kernelpath.report.summary_lines import sizes_at_junctures, turns
 from report.display_examples import turning_path, words
 
 HOSTILE = ["<script>alert(1)</script>", "$a_b^$", "two\nlines", "n" * 300]

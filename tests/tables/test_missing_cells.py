@@ -1,9 +1,13 @@
-"""Masked cells, dates and what is missing are never numbers, wherever they are given."""
+"""Masked cells, None, NaT and NA are missing values, the same as NaN, wherever they are given.
+
+What is neither a number nor missing is refused.
+"""
 
 from __future__ import annotations
 
 import datetime
 import warnings
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -12,6 +16,7 @@ from scipy import sparse
 
 import kernelpath as kp
 from kernelpath import baselines
+from kernelpath.errors import MissingValuesWarning, ReadingWarning
 
 RNG = np.random.default_rng(7)
 N, D = 36, 4
@@ -90,33 +95,40 @@ def _with_nat(values):
     return dates
 
 
-TABLES = {
-    "masked": (_masked(X, MASK), "masked"),
-    "rows masked": ([_masked(row, m) for row, m in zip(X, MASK)], "masked"),
-    "NaT": (_with_nat(X), "datetime64.*convert to numbers"),
-    "dates": (_dates(X), "datetime64.*convert to numbers"),
-    "durations": ((1000 * X).astype("m8[s]"), "timedelta64.*convert to numbers"),
-    "None": (_objects(None), "NaN"),
-    "pd.NA": (_objects(pd.NA), "NaN"),
-    "pd.NaT": (_objects(pd.NaT), "NaN"),
-    "np NaT object": (_objects(np.datetime64("NaT")), "NaN"),
-    "masked object": (_objects(np.ma.masked), "NaN"),
-    "NaN object": (_objects(float("nan")), "NaN"),
-    "NaN": (np.where(MASK, np.nan, X), "NaN"),
-    "inf": (np.where(MASK, np.inf, X), "NaN or inf"),
+HOLE = np.where(MASK, np.nan, X)
+FIRST_HOLE = np.where(np.arange(N * D).reshape(N, D) == 0, np.nan, X)
+SECONDS = (1000 * X).astype(np.int64)
+LISTS = X[1:].tolist()
+MISSING = {
+    "masked": (_masked(X, MASK), HOLE),
+    "rows masked": ([_masked(row, m) for row, m in zip(X, MASK)], HOLE),
+    "None": (_objects(None), HOLE),
+    "pd.NA": (_objects(pd.NA), HOLE),
+    "pd.NaT": (_objects(pd.NaT), HOLE),
+    "np NaT object": (_objects(np.datetime64("NaT")), HOLE),
+    "masked object": (_objects(np.ma.masked), HOLE),
+    "mask of objects": (np.ma.masked_array(X.astype(object), mask=MASK), HOLE),
+    "NaN object": (_objects(float("nan")), HOLE),
+    "list with None": ([[None, *X[0, 1:]], *LISTS], FIRST_HOLE),
+    "list with NaT": ([[np.datetime64("NaT"), *X[0, 1:]], *LISTS], FIRST_HOLE),
+    "list with masked": ([[np.ma.masked, *X[0, 1:]], *LISTS], FIRST_HOLE),
+    "NaT": (_with_nat(X), np.where(MASK, np.nan, SECONDS / 86400)),
+    "dates": (_dates(X), SECONDS / 86400),
+    "durations": ((1000 * X).astype("m8[s]"), SECONDS / 86400),
+    "masked dates": (np.ma.masked_array(_dates(X), MASK), np.where(MASK, np.nan, SECONDS / 86400)),
+}
+"""Tables, and the same ones as numbers with NaN."""
+
+REFUSED = {
+    "inf": (np.where(MASK, np.inf, X), "contains? infinity in column 1"),
+    "-inf beside NaN": (np.where(MASK, -np.inf, FIRST_HOLE), "contains? infinity in column 1"),
+    "sparse inf": (sparse.csr_array(np.where(MASK, np.inf, X)), "contains? infinity in column 1"),
     "date object": (_objects(datetime.date(2020, 1, 1)), "type date"),
     "Timestamp object": (_objects(pd.Timestamp(2020, 1, 1)), "type Timestamp"),
     "datetime64 object": (_objects(np.datetime64("2020-01-01")), "type datetime64"),
     "complex object": (_objects(1j), "type complex"),
     "complex": (X + 0j, "[Cc]omplex"),
-    "list with None": ([[None, 1.0, 2.0, 3.0], *X[1:].tolist()], "NaN"),
-    "list with NaT": ([[np.datetime64("NaT"), 1.0, 2.0, 3.0], *X[1:].tolist()], "NaN"),
-    "list with masked": ([[np.ma.masked, 1.0, 2.0, 3.0], *X[1:].tolist()], "NaN"),
     "text": (X.astype(str).astype(object) + "a", "text"),
-    "frame with dates": (
-        pd.DataFrame(X).rename(columns=str).assign(b=pd.date_range("2024", periods=N)), "datetime64"
-    ),
-    "sparse NaN": (sparse.csr_array(np.where(MASK, np.nan, X)), "NaN"),
 }  # fmt: skip
 
 
@@ -125,29 +137,138 @@ def _refused(act, words):
         act()
 
 
-@pytest.mark.parametrize("case", TABLES)
+def _results(fitted, table=X):
+    """All that a fit leaves and says about a table, as arrays."""
+    found = {"support": fitted.get_support(), "kept": fitted.transform(table)}
+    for name in ("weights_", "alignments_", "scores_", "ranking_", "feature_importances_"):
+        value = getattr(fitted, name, None)
+        if isinstance(value, np.ndarray):
+            found[name] = value
+    if isinstance(fitted, kp.PathCV):
+        found["scores"] = fitted.scores_.per_fold
+    found |= _path(fitted)
+    for name in ("predict", "decision_function"):
+        if hasattr(fitted, name):
+            found[name] = getattr(fitted, name)(table)
+    return {name: _dense(value) for name, value in found.items()}
+
+
+def _path(fitted):
+    path = getattr(fitted, "path_", None)
+    if path is None:  # one point of it
+        return {"path": fitted.weights_, "supports": fitted.get_support()}
+    found = {"path": path.weights, "supports": path.supports, "values": path.values}
+    return {name: _dense(value) for name, value in found.items()}
+
+
+def _dense(value):
+    value = value.toarray() if sparse.issparse(value) else np.asarray(value)
+    return value.astype(float) if value.dtype.kind == "O" else value
+
+
+def _same(found, expected, **options):
+    """The same results, to the last bit; or nearly, with ``options``."""
+    assert found.keys() == expected.keys()
+    for name, value in found.items():
+        if options and value.dtype.kind == "f":
+            np.testing.assert_allclose(value, expected[name], **options, err_msg=name)
+        else:
+            np.testing.assert_array_equal(value, expected[name], err_msg=name)
+
+
+@cache
+def _fit_of_numbers(make, regression, case):
+    """Fit of a table of ``MISSING`` as numbers; equal tables are fitted once."""
+    first = next(name for name, (_, same) in MISSING.items() if same is MISSING[case][1])
+    if first != case:
+        return _fit_of_numbers(make, regression, first)
+    return make().fit(MISSING[case][1], NUMBERS if regression else LABELS)
+
+
+def _by_medians(table, fill=None):
+    return np.where(np.isnan(table), np.nanmedian(table if fill is None else fill, axis=0), table)
+
+
+def _imputes(fitted):
+    return not isinstance(fitted, kp.LpKTASelector | kp.PathCV)
+
+
+@pytest.mark.parametrize("case", MISSING)
+@pytest.mark.parametrize(("make", "y"), ESTIMATORS)
+def test_what_is_missing_is_the_same_as_nan(make, y, case):
+    given, numbers = MISSING[case]
+    expected = _fit_of_numbers(make, y is NUMBERS, case)
+    _same(_results(make().fit(given, y), given), _results(expected, numbers))
+
+
+@pytest.mark.parametrize(("make", "y"), ESTIMATORS)
+def test_methods_that_impute_take_medians(make, y):
+    table = np.where(np.random.default_rng(1).random((N, D)) < 0.1, np.nan, X)
+    fitted, filled = make().fit(table, y), make().fit(_by_medians(table), y)
+    if _imputes(fitted):
+        del (found := _results(fitted, table))["kept"]  # which are as they were
+        del (expected := _results(filled, _by_medians(table)))["kept"]
+        _same(found, expected)
+    else:
+        assert np.any(_path(fitted)["path"] != _path(filled)["path"])
+    np.testing.assert_array_equal(fitted.transform(table), table[:, fitted.get_support()])
+
+
+@pytest.mark.parametrize(("make", "y"), ESTIMATORS)
+def test_sparse_tables_with_nan(make, y):
+    given, model = sparse.csr_array(HOLE), make()
+    if "Forest" in str(model.get_params().get("predictor")):
+        _refused(lambda: model.fit(given, y), "RandomForestClassifier does not accept missing")
+        return
+    fitted = model.fit(given, y)
+    if _imputes(fitted):
+        filled = sparse.csr_array(_by_medians(HOLE))
+        _same(_path(fitted), _path(make().fit(filled, y)))
+        if hasattr(fitted, "predict"):
+            np.testing.assert_array_equal(fitted.predict(given), fitted.predict(filled))
+    else:
+        expected = _results(_fit_of_numbers(make, y is NUMBERS, "masked"), HOLE)
+        _same(_results(fitted, given), expected, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize(("make", "y"), ESTIMATORS)
+def test_a_column_of_dates_counts_days(make, y):
+    numbers = pd.DataFrame(X).rename(columns=str)
+    days = np.random.default_rng(2).permutation(N) + 19_000
+    missing = np.arange(N) == 3
+    dates = pd.Series(days.astype("M8[D]").astype("M8[s]")).mask(missing)
+    with pytest.warns(ReadingWarning, match="Dates count as days since 1970 .column 'b'"):
+        fitted = make().fit(numbers.assign(b=dates), y)
+    kept = fitted.set_output(transform="default").transform(numbers.assign(b=dates))
+    assert kept.shape == (N, fitted.get_support().sum())
+    plain = make().fit(numbers.assign(b=np.where(missing, np.nan, days)), y)
+    _same(_path(fitted), _path(plain))
+
+
+@pytest.mark.parametrize("case", REFUSED)
 @pytest.mark.parametrize(("make", "y"), ESTIMATORS)
 def test_a_table_with_cells_that_are_no_numbers_is_refused(make, y, case):
-    table, words = TABLES[case]
-    if "Forest" in str(make().get_params().get("predictor")) and "NaN" in words:
-        pytest.skip("the forest says itself what it takes")
+    table, words = REFUSED[case]
     _refused(lambda: make().fit(table, y), words)
 
 
 @pytest.mark.parametrize(("make", "y"), ESTIMATORS)
 def test_new_rows_are_read_like_those_of_fit(make, y):
     fitted = make().fit(X, y)
-    methods = [name for name in ("predict", "decision_function") if hasattr(fitted, name)]
-    for case in ("masked", "NaT", "dates", "pd.NaT", "pd.NA", "masked object"):
-        table, words = TABLES[case]
-        if "Forest" in str(fitted.get_params().get("predictor")) and words == "NaN":
-            continue
-        for method in methods:
-            _refused(lambda m=method, t=table: getattr(fitted, m)(t), words)
-        if methods and hasattr(fitted, "score"):
-            _refused(lambda t=table: fitted.score(t, y), words)
-    for case in ("masked", "NaT"):
-        _refused(lambda t=TABLES[case][0]: fitted.transform(t), TABLES[case][1])
+    cases = ("masked", "NaT", "dates", "pd.NaT", "pd.NA", "masked object", "list with None")
+    for given, numbers in map(MISSING.get, cases):
+        found, expected = _results(fitted, given), _results(fitted, numbers)
+        _same(found, expected)
+        if _imputes(fitted) and "predict" in found:
+            filled = _by_medians(numbers, X)
+            np.testing.assert_array_equal(found["predict"], fitted.predict(filled))
+        if hasattr(fitted, "score"):
+            assert fitted.score(given, y) == fitted.score(numbers, y)
+    if hasattr(fitted, "predict"):
+        for case in ("complex object", "date object"):
+            table, words = REFUSED[case]
+            _refused(lambda t=table: fitted.predict(t), words)
+        _refused(lambda: fitted.predict(np.full_like(X, np.inf)), "infinity")
 
 
 def _with_na(y):
@@ -157,23 +278,63 @@ def _with_na(y):
 
 
 TARGETS = {
-    "masked": (lambda y: _masked(y, ROW), "y is a masked array"),
-    "masked column": (lambda y: _masked(y, ROW)[:, None], "y is a masked array"),
-    "list with masked": (lambda y: [np.ma.masked, *y[1:].tolist()], "y is a masked array"),
-    "dates": (lambda y: (1000 * y).astype("M8[s]"), "datetime64"),
-    "NaT": (lambda y: np.where(ROW, np.datetime64("NaT", "s"), y.astype("M8[s]")), "datetime64"),
-    "NaN": (lambda y: np.where(ROW, np.nan, y), "NaN"),
-    "None": (lambda y: np.where(ROW, None, y.astype(object)), "missing|NaN"),
-    "pd.NaT": (lambda y: np.where(ROW, pd.NaT, y.astype(object)), "missing|NaN"),
-    "pd.NA": (_with_na, "missing|NaN"),
-    "complex": (lambda y: y + 1j, "[Cc]omplex"),
+    "masked": lambda y: _masked(y, ROW),
+    "masked, of its own type": lambda y: np.ma.masked_array(y, mask=ROW),
+    "masked column": lambda y: _masked(y, ROW)[:, None],
+    "list with masked": lambda y: [np.ma.masked if hole else v for v, hole in zip(y, ROW)],
+    "list with None": lambda y: [None if hole else v for v, hole in zip(y, ROW)],
+    "NaN": lambda y: np.where(ROW, np.nan, y),
+    "None": lambda y: np.where(ROW, None, y.astype(object)),
+    "pd.NaT": lambda y: np.where(ROW, pd.NaT, y.astype(object)),
+    "pd.NA": _with_na,
+    "nullable series": lambda y: pd.Series(y).convert_dtypes().mask(ROW),
 }
 
 
 @pytest.mark.parametrize("case", TARGETS)
 @pytest.mark.parametrize(("make", "y"), ESTIMATORS)
+@pytest.mark.filterwarnings("ignore:A column-vector y was passed")
+def test_rows_without_a_target_are_left_out(make, y, case):
+    with pytest.warns(MissingValuesWarning, match="Left out: 1 row without a target, of 36"):
+        fitted = make().fit(X, TARGETS[case](y))
+    _same(_results(fitted), _results(_fit_without_row(make, y is NUMBERS)))
+
+
+@cache
+def _fit_without_row(make, regression):
+    return make().fit(X[~ROW], (NUMBERS if regression else LABELS)[~ROW])
+
+
+@pytest.mark.parametrize("kind", [str, bool, np.int64, object])
+@pytest.mark.parametrize("make", CLASSIFIERS.values(), ids=CLASSIFIERS)
+def test_labels_under_a_mask_keep_their_type(make, kind):
+    labels = LABELS.astype(kind)
+    with pytest.warns(MissingValuesWarning, match="Left out: 1 row without a target"):
+        fitted = make().fit(X, np.ma.masked_array(labels, mask=ROW))
+    plain = make().fit(X[~ROW], labels[~ROW])
+    _same(_path(fitted), _path(plain))
+    if hasattr(fitted, "predict"):
+        assert fitted.classes_.dtype.kind == plain.classes_.dtype.kind
+        np.testing.assert_array_equal(fitted.predict(X), plain.predict(X))
+
+
+@pytest.mark.parametrize(("make", "y"), ESTIMATORS)
+def test_nothing_is_left_without_any_target(make, y):
+    _refused(lambda: make().fit(X, np.full(N, np.nan)), "All 36 rows have no target")
+
+
+REFUSED_TARGETS = {
+    "dates": (lambda y: (1000 * y).astype("M8[s]"), "datetime64"),
+    "NaT": (lambda y: np.where(ROW, np.datetime64("NaT", "s"), y.astype("M8[s]")), "datetime64"),
+    "inf": (lambda y: np.where(ROW, np.inf, y), "inf"),
+    "complex": (lambda y: y + 1j, "[Cc]omplex"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED_TARGETS)
+@pytest.mark.parametrize(("make", "y"), ESTIMATORS)
 def test_a_target_with_cells_that_are_no_values_is_refused(make, y, case):
-    change, words = TARGETS[case]
+    change, words = REFUSED_TARGETS[case]
     _refused(lambda: make().fit(X, change(y)), words)
 
 
@@ -213,23 +374,34 @@ def test_groups_with_masked_or_missing_cells_are_refused():
     _refused(lambda: kp.NMMKLSelector(1, groups=[0, 0, pd.NA, 1]).fit(X, LABELS), "missing")
 
 
-@pytest.mark.parametrize("case", TABLES)
+@pytest.mark.parametrize("case", MISSING)
+def test_functions_that_take_a_table_read_it_alike(case):
+    given, numbers = MISSING[case]
+    np.testing.assert_array_equal(kp.alignments(given, LABELS), kp.alignments(numbers, LABELS))
+    path = kp.LpKTASelector(step=0.5).fit(numbers, LABELS).path_
+    for some, same in (((given,), (numbers,)), ((X, None, given), (X, None, numbers))):
+        pairs = zip(kp.combined_kernels(path, *some), kp.combined_kernels(path, *same), strict=True)
+        for one, other in pairs:
+            np.testing.assert_array_equal(one.train, other.train)
+            np.testing.assert_array_equal(one.new, other.new)
+
+
+@pytest.mark.parametrize("case", REFUSED)
 def test_functions_that_take_a_table_refuse_it_as_well(case):
-    table, words = TABLES[case]
+    table, words = REFUSED[case]
     path = kp.LpKTASelector(step=0.5).fit(X, LABELS).path_
     _refused(lambda: kp.alignments(table, LABELS), words)
-    if case == "text":
-        return
-    _refused(lambda: list(kp.combined_kernels(path, table)), words + "|has the column")
-    _refused(lambda: list(kp.combined_kernels(path, X, X_new=table)), words + "|has the column")
+    _refused(lambda: list(kp.combined_kernels(path, table)), words)
+    _refused(lambda: list(kp.combined_kernels(path, X, X_new=table)), words)
 
 
 @pytest.mark.parametrize("case", ["masked", "NaT", "rows masked"])
-def test_summaries_refuse_such_tables_and_targets(case):
-    path = kp.LpKTASelector(step=0.5).fit(X, LABELS).path_
-    table, words = TABLES[case]
-    _refused(lambda: path.summary(table, LABELS), words)
+def test_summaries_read_such_tables(case):
+    given, numbers = MISSING[case]
+    path = kp.LpKTASelector(step=0.5).fit(numbers, LABELS).path_
+    assert str(path.summary(given, LABELS)) == str(path.summary(numbers, LABELS))
     _refused(lambda: path.summary(X, _masked(LABELS, ROW)), "y is a masked array")
+    _refused(lambda: path.summary(REFUSED["inf"][0], LABELS), "infinity in column 1")
 
 
 def test_settings_that_are_arrays_have_no_masked_cells():

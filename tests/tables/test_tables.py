@@ -17,7 +17,9 @@ from pyarrow import ipc, parquet
 from scipy import sparse
 
 from kernelpath.tables import formats as table_files
+from kernelpath.tables.kinds import Kind
 from kernelpath.tables.read import read_table
+from kernelpath.tables.table import as_column_table
 from table_examples import CSV, refused, write_file, zstd
 
 
@@ -258,18 +260,28 @@ def test_pandas_nullable_types_become_plain(tmp_path):
         [pd.Timestamp("2020-01-01").date()] * 2,
     ],
 )
-def test_dates_are_refused_unless_dropped(tmp_path, values):
+def test_dates_are_kept_and_no_target(tmp_path, values):
     file = tmp_path / "t.parquet"
-    pd.DataFrame({"when": values, "a": [1, 2], "y": [0, 1]}).to_parquet(file)
-    refused(file, "column 'when' holds dates or times: .*convert it to a number")
+    frame = pd.DataFrame({"when": values, "a": [1, 2], "y": [0, 1]})
+    frame.to_parquet(file)
+    table = read_table(file, target="y")
+    assert table.feature_names == ["when", "a"]
+    assert table.text_columns == []
+    found, expected = (as_column_table(one) for one in (table.X, frame[["when", "a"]]))
+    np.testing.assert_array_equal(found.values, expected.values)
+    assert found.kind(0) is expected.kind(0)
+    assert found.kind(0) in (Kind.DATE, Kind.DURATION)
     refused(file, "target 'when' holds .* convert", target="when")
     table = read_table(file, target="y", drop=["when"])
     assert table.feature_names == ["a"]
     assert table.dropped == ("when",)
 
 
-def test_dates_in_text_and_nested_columns_are_refused(write, tmp_path):
-    refused(write("t.csv", "d,a,y\n2020-01-01,1,0\n2020-02-01,2,1\n"), "'d' holds dates")
+def test_dates_in_text_are_kept_and_nested_columns_refused(write, tmp_path):
+    table = read_table(write("t.csv", "d,a,y\n1970-01-02,1,0\n1970-02-01,2,1\n,3,1\n"), target="y")
+    read = as_column_table(table.X)
+    assert read.kind(0) is Kind.DATE
+    np.testing.assert_array_equal(read.values, [[1, 1], [31, 2], [np.nan, 3]])
     nested = pa.table({"l": [[1], [2]], "y": [0, 1]})
     parquet.write_table(nested, tmp_path / "t.parquet")
     refused(tmp_path / "t.parquet", "column 'l' is of type list")
@@ -330,7 +342,7 @@ def test_sparse_npz(tmp_path, layout):
         ({"X": np.eye(3), "y": np.ones(4)}, "4 labels"),
         ({"X": np.eye(3), "y": np.ones(3), "feature_names": ["a", "b"]}, "2 feature names"),
         ({"X": np.eye(2), "y": [0, 1], "feature_names": ["a", "a"]}, "more than once, 'a'"),
-        ({"X": np.eye(3), "y": [1, np.nan, np.nan]}, "missing in 2 of 3 rows"),
+        ({"X": np.eye(3), "y": [np.nan] * 3}, "target 'y' is missing in every row"),
         ({"X": np.eye(3), "y": [1, np.inf, 2]}, "infinite"),
         ({"X": np.eye(3), "y": np.array([None, "a", 1], dtype=object)}, "pickled"),
         ({"X": np.eye(2, dtype=object), "y": [0, 1]}, "pickled"),
@@ -345,6 +357,17 @@ def test_sparse_npz(tmp_path, layout):
 def test_bad_npz(tmp_path, arrays, words):
     np.savez(tmp_path / "t.npz", **arrays)
     refused(tmp_path / "t.npz", words)
+
+
+def test_rows_of_npz_without_a_target_are_left_out(tmp_path):
+    X = np.arange(12.0).reshape(4, 3)
+    X[1, 2] = np.nan
+    np.savez(tmp_path / "t.npz", X=X, y=[1, 2, np.nan, 4.5])
+    table = read_table(tmp_path / "t.npz")
+    np.testing.assert_array_equal(table.X, X[[0, 1, 3]])
+    assert table.y.tolist() == [1, 2, 4.5]
+    assert table.n_rows == 3
+    assert table.notes[-1] == "1 of 4 rows has no target and was left out."
 
 
 @pytest.mark.parametrize("compress", [None, gzip.compress, bz2.compress])

@@ -88,7 +88,7 @@ def test_damaged_bytes_in_an_archive(tmp_path):
         ("a,a,b,b,c,c,d,d,y\n" + "1,2,3,4,5,6,7,8,9\n" * 2, "more than once, 'a', 'b', 'c', ..."),
         ("1,1,2\n3,4,5\n3,4,5\n", "more than once, '1': .*header line"),
         ("1.5,-2,3e4\n3,4,5\n3,4,5\n", "no column 'y': the first line holds numbers"),
-        ("a,y\n1,0\n2,\n3,NA\n4,1\n", "target 'y' is missing in 2 of 4 rows: remove those rows"),
+        ("a,y\n1,\n2,NA\n", "target 'y' is missing in every row: nothing is left"),
         (b"a,y\n\xe9,0\nb,1\n", "UTF-8"),
         (b"\xe9,y\n1,0\n2,1\n", "UTF-8"),
         ("a,y\n1,0\n2,1\n".encode("utf-16"), "UTF-8"),
@@ -96,6 +96,15 @@ def test_damaged_bytes_in_an_archive(tmp_path):
 )
 def test_bad_text(write, content, words):
     refused(write("t.csv", content), words)
+
+
+def test_rows_of_text_without_a_target_are_left_out(write):
+    table = read_table(write("t.csv", "a,y\n1,0\n2,\n3,NA\n4,1\n"), target="y")
+    whole = read_table(write("w.csv", "a,y\n1,0\n4,1\n"), target="y")
+    assert table.n_rows == 2
+    np.testing.assert_array_equal(table.X.to_numpy(), whole.X.to_numpy())
+    np.testing.assert_array_equal(table.y, whole.y)
+    assert table.notes == (*whole.notes, "2 of 4 rows have no target and were left out.")
 
 
 def test_equal_names_in_compressed_text_and_parquet(write, tmp_path):

@@ -240,7 +240,7 @@ def test_steps_of_predictions_on_the_command_line(monkeypatch, tmp_path):
     model.fit(frame, data.y).save(tmp_path / "a.kpmodel")
     frame.to_csv(tmp_path / "new.csv", index=False)
     seen = _steps(monkeypatch)
-    monkeypatch.setattr("kernelpath.cli.new_rows.MOST_CELLS", 5 * 25)  # blocks of 25 rows
+    monkeypatch.setattr("kernelpath.cli.predict.MOST_CELLS", 5 * 25)  # blocks of 25 rows
     given = ["predict", str(tmp_path / "a.kpmodel"), str(tmp_path / "new.csv"), "--proba"]
     result = CliRunner().invoke(app, given)
     assert result.exit_code == 0, result.output

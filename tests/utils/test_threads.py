@@ -7,7 +7,7 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import kernelpath as kp
-from kernelpath.estimators import _gmkl, _l1kr, nmmkl
+from kernelpath.estimators import gmkl, l1kr, nmmkl
 from kernelpath.utils.threads import one_thread_up_to
 
 
@@ -35,8 +35,8 @@ def test_few_rows_one_thread_and_many_as_they_were():
 @pytest.mark.parametrize(
     ("module", "name", "model"),
     [
-        (_l1kr, "trace_l1kr", kp.L1KRRegressor(norm_budget=0.1)),
-        (_gmkl, "solve", kp.GMKLRegressor()),
+        (l1kr, "trace_l1kr", kp.L1KRRegressor(norm_budget=0.1)),
+        (gmkl, "solve", kp.GMKLRegressor()),
         (nmmkl, "trace_budgets", kp.NMMKLSelector(2)),
     ],
 )

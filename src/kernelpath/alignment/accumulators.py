@@ -37,7 +37,7 @@ class ColumnStatistics:
 
     def __init__(self, n_features: int) -> None:
         self.rows = np.zeros((n_features, 6))
-        self.total_weight = 0.0
+        self.total_weight: float | NDArray[np.float64] = 0.0  # one, or one per column
 
     def update(self, values: NDArray, weights: NDArray[np.float64] | None = None) -> None:
         """Add rows: ``values`` is (n_rows, n_features)."""
@@ -69,7 +69,7 @@ class ColumnStatistics:
 
     def merge(self, other: ColumnStatistics) -> None:
         """Add the rows that ``other`` has seen."""
-        self._fold(other.rows, other.total_weight)
+        self._fold(other.rows, float(other.total_weight))
 
     def _fold(self, fresh: NDArray[np.float64], weight: float) -> None:
         if self.total_weight == 0.0:

@@ -12,16 +12,25 @@ from numpy.typing import ArrayLike, NDArray
 
 from kernelpath.alignment.columns import DenseColumns, SparseColumns
 from kernelpath.alignment.engine import AlignmentResult, NonFiniteColumns, compute
-from kernelpath.errors import DataError
+from kernelpath.alignment.observed import ObservedColumns
+from kernelpath.errors import DataError, naming
+from kernelpath.kernels import codes, formula_code
 from kernelpath.kernels.feature import (
     RBF,
     WIDTH_POWERS,
     Delta,
     FeatureKernel,
+    refuse_idle_widths,
     resolve_kernel,
 )
-from kernelpath.kernels.widths import refuse_idle_widths
-from kernelpath.tables.table import Table, as_column_table, check_finite, unmasked
+from kernelpath.kernels.missing import has_category
+from kernelpath.tables.table import (
+    Table,
+    as_column_table,
+    columns_with_holes,
+    refuse_infinite_columns,
+    unmasked,
+)
 from kernelpath.tables.targets import Target, check_sample_weight, encode_target
 from kernelpath.utils.checks import is_number
 from kernelpath.utils.progress import begin, progress_bar
@@ -36,7 +45,7 @@ def alignments(
     X: Any,
     y: ArrayLike,
     *,
-    kernel: str | FeatureKernel = "rbf",
+    kernel: str | FeatureKernel = "auto",
     bandwidth: str = "std",
     gamma: ArrayLike | None = None,
     method: str = "auto",
@@ -59,7 +68,9 @@ def alignments(
     Parameters
     ----------
     X : array, sparse matrix or dataframe of shape (n_samples, n_features)
-        Raw columns: the kernel width adapts to each.  Sparse matrices stay sparse.
+        Raw columns: the kernel width adapts to each.  Sparse matrices stay sparse.  NaN means
+        missing, which is a category of its own: the width of a column is that of its observed
+        values, and whether a value is missing may be what it tells.
     y : array of shape (n_samples,)
     kernel : {"rbf", "linear", "polynomial", "laplace", "delta", "auto"} or FeatureKernel
         ``"auto"``: delta for text and categorical columns of a dataframe, RBF for the others.
@@ -129,7 +140,7 @@ def align_table(
     table: Table,
     y: ArrayLike,
     *,
-    kernel: str | FeatureKernel = "rbf",
+    kernel: str | FeatureKernel = "auto",
     bandwidth: str = "std",
     gamma: ArrayLike | None = None,
     method: str = "auto",
@@ -139,7 +150,10 @@ def align_table(
     task: str = "auto",
     progress: Callable[[int, int], None] | None = None,
 ) -> tuple[AlignmentResult, Target]:
-    """Like :func:`alignments`, with error bounds, constant columns and the encoded target."""
+    """Like :func:`alignments`, with error bounds, constant columns and the encoded target.
+
+    NaN means missing, a category of its own: see :mod:`kernelpath.kernels.missing`.
+    """
     _check_options(bandwidth, method, tol)
     refuse_idle_widths(bandwidth, gamma)
     kernels = kernel_per_column(kernel, table)
@@ -162,11 +176,14 @@ def align_table(
     used = replace(table, values=values)
     try:
         return _aligned(used, target, kernels, gamma_array, options, progress), target
-    except NonFiniteColumns as error:
-        _refuse_non_finite(used, error.columns)
+    except NonFiniteColumns:
+        refuse_infinite_columns(used)
+    holes = np.flatnonzero(columns_with_holes(used.values))
     near = used.within_reach()
-    result = _aligned(near, target, kernels, gamma_array, options, progress)
-    assert near.exponents is not None
+    kernels = _by_holes(kernels, holes)
+    result = _aligned(near, target, kernels, gamma_array, options, progress, holes)
+    if near.exponents is None:
+        return result, target
     known = 0 if table.exponents is None else table.exponents
     return _in_units_of(table, result, kernels, near.exponents - known), target
 
@@ -178,8 +195,9 @@ def _aligned(
     gamma: NDArray[np.float64] | None,
     options: dict[str, Any],
     progress: Callable[[int, int], None] | None,
+    holes: NDArray[np.intp] | None = None,
 ) -> AlignmentResult:
-    """Alignments of all columns, kernel by kernel."""
+    """Alignments of all columns, kernel by kernel, those with ``holes`` apart."""
     n_features = table.shape[1]
     parts: list[tuple[NDArray[np.intp], AlignmentResult]] = []
     for one, where in kernels:
@@ -187,7 +205,9 @@ def _aligned(
         whole = len(where) == n_features
         if table.exponents is not None and table.exponents[where].any():
             width_power(one, table)  # refuses a kernel whose units are not known
-        source = _source(table.values if whole else table.values[:, where])
+        values = table.values if whole else table.values[:, where]
+        with_holes = holes is not None and np.isin(where[0], holes)
+        source = _observed(values, one) if with_holes else _source(values)
         try:
             part = compute(
                 source,
@@ -305,10 +325,11 @@ def kernel_per_column(
     resolved = resolve_kernel(kernel)
     if len(text) and not isinstance(resolved, Delta):
         subject = table.sentence(text, "holds", "hold")
-        raise DataError(
+        error = DataError(
             f"{subject} text or categories; use kernel='auto' (a delta kernel for such columns) "
             "or encode them as numbers."
         )
+        raise naming(error, "kernel")
     return [(resolved, np.arange(table.shape[1]))]
 
 
@@ -329,9 +350,21 @@ def without_weightless_rows(
     return values[keep], np.asarray(y)[keep], weights[keep]
 
 
-def _refuse_non_finite(table: Table, columns: NDArray[np.intp]) -> None:
-    """Refuse NaN and infinity; other columns are only large or small."""
-    check_finite(table, np.sort(columns))
+def _observed(values: Any, kernel: FeatureKernel) -> ObservedColumns:
+    code = formula_code(kernel)
+    return ObservedColumns(values, has_category(code), codes=code == codes.DELTA)
+
+
+def _by_holes(
+    kernels: list[tuple[FeatureKernel, NDArray[np.intp]]], holes: NDArray[np.intp]
+) -> list[tuple[FeatureKernel, NDArray[np.intp]]]:
+    """Columns of every kernel, those with missing values apart."""
+    parts = [
+        (kernel, where[np.isin(where, holes) == some])
+        for kernel, where in kernels
+        for some in (False, True)
+    ]
+    return [(kernel, where) for kernel, where in parts if len(where)]
 
 
 def _assemble(

@@ -63,6 +63,10 @@ class ColumnBlock(Protocol):
         """Whether equal values have become one point, as in sparse columns."""
 
     @property
+    def far(self) -> bool:
+        """Whether some points lie far outside of the range of the statistics."""
+
+    @property
     def n_points(self) -> NDArray[np.int64]:
         """Number of points of each feature."""
 
@@ -71,6 +75,9 @@ class ColumnBlock(Protocol):
 
     def points(self, which: NDArray[np.intp]) -> tuple[RaggedColumns, NDArray[np.intp]]:
         """Return points and where among them the wanted features stand."""
+
+    def observed(self, which: NDArray[np.intp]) -> tuple[RaggedColumns, NDArray[np.intp]]:
+        """Like ``points``, without the point of the missing values."""
 
     def per_point_block(self, values: NDArray, which: NDArray[np.intp]) -> NDArray:
         """Values per feature of the block, rearranged for those of ``points(which)``."""
@@ -110,6 +117,7 @@ class DenseBlock:
     statistics: ColumnStatistics
     columns: NDArray[np.float64]
     merged = False
+    far = False
     _buffer: NDArray[np.float64] | None = None
 
     @property
@@ -128,6 +136,8 @@ class DenseBlock:
         values = self.source.tile(which + self.first, np.arange(n))
         ptr = np.arange(len(which) + 1, dtype=np.int64) * n
         return RaggedColumns(values.reshape(-1), ptr, self.columns, True), np.arange(len(which))
+
+    observed = points
 
     def per_point_block(self, values: NDArray, which: NDArray[np.intp]) -> NDArray:
         """Values in the order of ``which``."""
@@ -163,6 +173,7 @@ class SparseBlock:
     ragged: RaggedColumns
     statistics: ColumnStatistics
     merged = True
+    far = False
 
     @property
     def n_points(self) -> NDArray[np.int64]:
@@ -176,6 +187,8 @@ class SparseBlock:
     def points(self, which: NDArray[np.intp]) -> tuple[RaggedColumns, NDArray[np.intp]]:
         """Return all points, and the wanted features among them."""
         return self.ragged, which
+
+    observed = points
 
     def per_point_block(self, values: NDArray, which: NDArray[np.intp]) -> NDArray:
         """Values as they are: all features are there."""

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelpath.alignment import _narrow_loops, _point_loops
+from kernelpath.alignment._fused import FusedPass
 from kernelpath.alignment.accumulators import ChebyshevMoments
 from kernelpath.alignment.columns import ROW_CHUNK, TILE_SIZE, ColumnBlock, DenseBlock
 from kernelpath.alignment.expansions import (
@@ -20,7 +21,6 @@ from kernelpath.alignment.expansions import (
     stack_tables,
     tolerance_key,
 )
-from kernelpath.alignment.fused import FusedPass
 from kernelpath.alignment.own import own_pairwise
 from kernelpath.kernels import (
     RBF,
@@ -116,6 +116,8 @@ class Contraction:
             longest = np.interp(n_points, [200, 2000], [14.0, 30.0])
             plan = np.where(length <= longest, CHEBYSHEV, FOURIER)
             plan[length > LONGEST_FOURIER] = SORTED
+            if job.block.far:  # no expansion on the range holds all points
+                plan[:] = SORTED
             plan[n_points <= (FEW_POINTS if job.block.merged else few)] = PAIRWISE
             if not job.block.merged:
                 plan[job.block.statistics.two_valued] = TWO_VALUED
@@ -250,7 +252,7 @@ class Contraction:
         unit = 1.0 if np.all(weights == np.floor(weights)) else float(weights.min())
         scales = [np.zeros(0)]
         for part in block.parts(wanted):
-            ragged, which = block.points(part)
+            ragged, which = block.observed(part)
             out = np.zeros(len(ragged.ptr) - 1)
             _point_loops.median_distance(
                 ragged.values, ragged.ptr, ragged.columns[0], ragged.shared, which, unit, out

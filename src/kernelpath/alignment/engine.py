@@ -94,7 +94,11 @@ def compute(
         result.center[features] = block.statistics.mean
         return features.stop - features.start
 
-    _run(work, list(source.slices()), effective_n_jobs(n_jobs), source.n_features, progress)
+    def quiet_work(features: slice) -> int:
+        with np.errstate(over="ignore", invalid="ignore"):  # NaN and infinity are found and said
+            return work(features)
+
+    _run(quiet_work, list(source.slices()), effective_n_jobs(n_jobs), source.n_features, progress)
     if bad.any():
         raise NonFiniteColumns(np.flatnonzero(bad))
     return result

@@ -1,4 +1,4 @@
-"""What all baselines share: reading table and target, and writing a ranking as a path."""
+"""What all baselines share: reading table and target, and a ranking as a path."""
 
 from __future__ import annotations
 
@@ -11,11 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from kernelpath.errors import DataError, FewerFeaturesWarning
-from kernelpath.estimators._base import PathSelector
-from kernelpath.estimators._nmmkl_units import budgets_of, budgets_up_to, check_budgets
-from kernelpath.path.feature_path import EventTable, FeaturePath
-from kernelpath.tables.table import Table, check_finite, report_constant
-from kernelpath.tables.targets import as_vector, encode_target, infer_task
+from kernelpath.estimators._base import PathSelector, budgets_of, budgets_up_to, check_budgets
+from kernelpath.path.build import build_path, nested_rows
+from kernelpath.tables.table import Table, refuse_text, report_constant
+from kernelpath.tables.targets import as_vector, check_lengths, encode_target, infer_task
 from kernelpath.utils import checks
 from kernelpath.utils.progress import begin, progress_bar
 from kernelpath.utils.warn import warn
@@ -105,13 +104,9 @@ class BaselineSelector(PathSelector):
         """
         self._check_settings()
         table, y = self._check_table(X, y)
-        check_finite(table)
-        if table.categorical.any():
-            text = np.flatnonzero(table.categorical)
-            raise DataError(f"{table.sentence(text, 'holds', 'hold')} text; encode it as numbers.")
+        refuse_text(table, "encode it as numbers")
         y = as_vector(y)
-        if len(y) != table.shape[0]:
-            raise DataError(f"X has {table.shape[0]} rows, but y has {len(y)} values.")
+        check_lengths(table.shape[0], y)
         answer = self._answer(y)
         Z, usable = standardized(table)
         constant = np.ones(table.shape[1], dtype=bool)
@@ -214,10 +209,14 @@ class BaselineSelector(PathSelector):
         self.ranking_[order] = np.arange(1, len(order) + 1)
         self.budgets_ = np.array(budgets)
         self.support_ = self.ranking_ <= budgets[-1]
-        self.path_ = path_of_ranking(
-            self.METHOD, order, self.scores_, budgets, table.names,
-            self._describe(table, y, task=task),
-        )  # fmt: skip
+        self.path_ = build_path(
+            method=self.METHOD,
+            parameter_name=PARAMETER,
+            parameters=budgets,
+            weights=nested_rows(order, budgets, self.scores_),
+            feature_names=table.names,
+            provenance=self._describe(table, y, task=task),
+        )
 
     # -- settings ---------------------------------------------------------------------------------
 
@@ -255,39 +254,3 @@ def standardized(table: Table) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
     Z -= Z.mean(axis=0)
     Z /= Z.std(axis=0)
     return Z, usable
-
-
-def path_of_ranking(
-    method: str,
-    order: NDArray[np.intp],
-    scores: NDArray[np.float64],
-    budgets: list[int],
-    names: Any,
-    provenance: dict[str, Any],
-) -> FeaturePath:
-    """A nested path: at every budget the first features of ``order``, weighed by their scores."""
-    columns = np.concatenate([np.sort(order[:k]) for k in budgets])
-    indptr = np.concatenate([[0], np.cumsum(budgets)])
-    shape = (len(budgets), len(scores))
-    unknown = np.full(len(budgets), np.nan)
-    entered = np.searchsorted(budgets, np.arange(1, budgets[-1] + 1))
-    moves = np.lexsort((order[: budgets[-1]], entered))
-    events = EventTable(
-        np.zeros(len(moves), dtype=np.uint8),  # all of the kind "enter"
-        order[moves],
-        np.asarray(budgets, dtype=np.float64)[entered[moves]],
-        entered[moves],
-    )
-    return FeaturePath(
-        method=method,
-        parameter_name=PARAMETER,
-        parameters=budgets,
-        weights=sparse.csr_array((scores[columns], columns, indptr), shape=shape),
-        supports=sparse.csr_array((np.ones(len(columns), bool), columns, indptr), shape=shape),
-        values=unknown,
-        kkt=unknown,
-        gaps=unknown,
-        events=events,
-        feature_names=names,
-        provenance=provenance,
-    )

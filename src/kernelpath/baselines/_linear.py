@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.optimize import linprog
 
-from kernelpath.mkl.grams.low_rank import LowRank
+from kernelpath.mkl.grams import LowRank
 from kernelpath.mkl.losses import DualProblem
 from kernelpath.mkl.svm.dual import solve_dual
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -9,19 +11,29 @@ import typer
 
 from kernelpath.catalogue import METHODS
 from kernelpath.cli import options as opt
-from kernelpath.cli.config import settle
-from kernelpath.cli.console import friendly_errors, say_notes
-from kernelpath.cli.files import refuse_overwriting
-from kernelpath.cli.folders import refuse_folder, write_together
+from kernelpath.cli.console import (
+    OutputOptions,
+    check_quiet,
+    friendly_errors,
+    print_json,
+    say_files,
+    say_notes,
+)
+from kernelpath.cli.invocation import CVSettings, apply_config, parse_names, shared_settings
 from kernelpath.cli.manifest import COMPARISON_FILES
-from kernelpath.cli.output import Output, check_voice, print_json, say_files
-from kernelpath.cli.resume import resuming
-from kernelpath.cli.settings import CVSettings, shared_settings
+from kernelpath.cli.run_files import (
+    Record,
+    refuse_overwriting,
+    write_json,
+    write_page,
+    write_record,
+)
+from kernelpath.cli.run_folder import refuse_folder, resuming, write_together
 from kernelpath.utils.progress import begin
 
 if TYPE_CHECKING:
-    from kernelpath.cli.comparison import ComparisonRun
-    from kernelpath.cli.record import Record
+    from kernelpath.comparison import Comparison
+    from kernelpath.tables.read import LoadedTable
 
 
 def compare_command(
@@ -40,7 +52,7 @@ def compare_command(
     groups: opt.GroupsOption = None,
     sizes: opt.SizesOption = None,
     seed: opt.SeedOption = 0,
-    kernel: opt.KernelOption = opt.Kernel.rbf,
+    kernel: opt.KernelOption = opt.DEFAULT_KERNEL,
     jobs: opt.JobsOption = None,
     config: opt.ConfigOption = None,
     as_json: opt.JsonOption = False,
@@ -55,13 +67,13 @@ def compare_command(
 
     Example: `kernelpath compare genes.csv --target outcome --methods lp-kta,f-test --out cmp/`
     """
-    given = settle(context)
-    check_voice(given)
-    wanted = opt.parse_names(methods, "--methods", METHODS)
+    given = apply_config(context)
+    check_quiet(given)
+    wanted = parse_names(methods, "--methods", METHODS)
     if not wanted:
         raise typer.BadParameter(f"name some of {', '.join(METHODS)}", param_hint="'--methods'")
     settings = CVSettings(**shared_settings(given))
-    output = Output(out, None, as_json, given["quiet"], given["verbose"], overwrite)
+    output = OutputOptions(out, None, as_json, given["quiet"], given["verbose"], overwrite)
     with friendly_errors():
         results = [] if out is None else [out / name for name in COMPARISON_FILES]
         refuse_overwriting(results, [data, config])
@@ -76,10 +88,8 @@ def _run(
     read: dict[str, Any],
     wanted: list[str],
     settings: CVSettings,
-    output: Output,
+    output: OutputOptions,
 ) -> None:
-    from kernelpath.cli.comparison import run_comparison
-    from kernelpath.cli.record import Record
     from kernelpath.tables.read import read_table
 
     with resuming(output.out) as memory, output.progress():
@@ -91,9 +101,60 @@ def _run(
     _tell(run, written, output)
 
 
-def _write(run: ComparisonRun, record: Record, output: Output) -> list[Path]:
-    from kernelpath.cli.comparison import write_comparison
+@dataclass(frozen=True)
+class ComparisonRun:
+    """What a comparison found, and what is to be said about it."""
 
+    found: Comparison
+    seconds: float
+    notes: list[str]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Everything, as JSON can hold it."""
+        return self.found.as_dict(self.notes) | {"seconds": round(self.seconds, 3)}
+
+
+def run_comparison(
+    wanted: list[str], table: LoadedTable, settings: CVSettings, memory: Path | None
+) -> ComparisonRun:
+    """Score the methods of a table from a file."""
+    from kernelpath.cli.run import (
+        category_notes,
+        check_sizes,
+        check_text,
+        collected_warnings,
+        naming_bad_columns,
+        refuse_methods,
+        split_groups,
+    )
+    from kernelpath.comparison import compare
+
+    start = time.perf_counter()
+    refuse_methods(wanted, table, settings.task, "leave it out of --methods")
+    table, groups = split_groups(table, settings.groups)
+    check_sizes(table, settings.sizes)
+    numeric = [name for name in wanted if METHODS[name].refuses_text(compared=True)]
+    check_text(table, settings.kernel, numeric[0] if numeric else "")
+    arguments = settings.arguments()
+    shared = ("cv", "predictor", "scoring", "n_features", "n_jobs", "random_state", "verbose")
+    with collected_warnings() as notes, naming_bad_columns(table):
+        found = compare(
+            table.X,
+            table.y,
+            wanted,
+            kernel=settings.kernel,
+            task=settings.task,
+            groups=groups,
+            memory=None if memory is None else str(memory),
+            feature_names=table.feature_names,
+            **{name: arguments[name] for name in shared},
+        )
+    found.model.memory = None  # the hidden folder of this run
+    said = [*table.notes, *notes, *category_notes(table)]
+    return ComparisonRun(found, time.perf_counter() - start, said)
+
+
+def _write(run: ComparisonRun, record: Record, output: OutputOptions) -> list[Path]:
     if output.out is None:
         return []
     record.seconds = run.seconds
@@ -108,7 +169,20 @@ def _write(run: ComparisonRun, record: Record, output: Output) -> list[Path]:
     return written
 
 
-def _tell(run: ComparisonRun, written: list[Path], output: Output) -> None:
+def write_comparison(run: ComparisonRun, record: Record, folder: Path) -> list[str]:
+    """Write the files of a comparison; return why some were left out."""
+    from kernelpath.cli.run import save_score_picture, write_scores
+
+    found = run.found
+    write_scores(folder / "comparison.csv", found.scores)
+    write_json(folder / "comparison.json", run.as_dict())
+    skipped = save_score_picture(found.model, folder / "comparison.png")
+    skipped += write_page(found.summary(), record, folder, "comparison.html")
+    write_record(record, folder)
+    return list(dict.fromkeys(skipped))
+
+
+def _tell(run: ComparisonRun, written: list[Path], output: OutputOptions) -> None:
     from kernelpath.cli.printing import print_comparison
 
     if output.as_json:

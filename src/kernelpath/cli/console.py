@@ -1,32 +1,29 @@
-"""What the terminal shows: results and one-line errors, all of it safe to print."""
+"""What the terminal shows: how much is said, one-line errors, notes and the last lines."""
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import NoReturn
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn
 
 import typer
 from rich.console import Console
 
 from kernelpath.cli import start
 from kernelpath.cli.start import HALF_WRITTEN
-from kernelpath.errors import KernelPathError
+from kernelpath.errors import KernelPathError, settings_named
+from kernelpath.utils.progress import no_progress, progress_bar
 
 DONE, AT_FAULT, WRONG_USAGE = 0, 1, 2
 WIDTH_OFF_TERMINAL = 100
-_SETTING = re.compile(
-    r"\b(kernel|task|bandwidth|bregman_strength|norm_strength|cv|rule|budget|tolerance|scoring)"
-    r"=(['\"]?)([\w.]*\w)\2"
-)
-_SWITCH = {
-    "nested=True": "--nested",
-    "probability=True": "--proba",
-    "n_features goes up to": "--sizes goes up to",
-    "n_features names others": "--sizes names others",
-}
+SELECTED = "selected.csv"
+OTHER_NAMES = {"probability": "proba", "n_features": "sizes"}  # of settings, as options
+NAMED_ALONE = {"n_features", "baselines"}  # settings that messages name without a value
 
 
 def safe(text: object, longest: int = 40) -> str:
@@ -35,19 +32,58 @@ def safe(text: object, longest: int = 40) -> str:
     return clean if len(clean) <= longest else clean[: longest - 1] + "…"
 
 
-def in_option_words(message: str) -> str:
-    """Name options as on the command line where a message names them as in Python.
+@dataclass(frozen=True)
+class OutputOptions:
+    """Where results go, and how much is said."""
+
+    out: Path | None
+    report: str | None = None
+    as_json: bool = False
+    quiet: bool = False
+    verbose: bool = False
+    overwrite: bool = False
+
+    def progress(self) -> AbstractContextManager[None]:
+        """A progress bar for what is done inside, where one is welcome."""
+        if self.quiet or self.as_json or self.verbose:
+            return no_progress()
+        return progress_bar(patience=0)
+
+
+def check_quiet(given: dict[str, Any]) -> None:
+    """Refuse to be silent and talkative at once."""
+    if given["quiet"] and given["verbose"]:
+        raise typer.BadParameter(
+            "contradict each other; leave out one", param_hint="'--quiet', '--verbose'"
+        )
+
+
+# -- errors ----------------------------------------------------------------------------------------
+
+
+def in_option_words(error: BaseException | str) -> str:
+    """Name options as on the command line where an error or a warning names settings.
+
+    Which settings it names, the error says itself (`kernelpath.errors.naming`).  Where they stand
+    is searched for: one sentence may name several of them, each more than once.
 
     Examples
     --------
-    >>> in_option_words("use kernel='auto' or encode them")
-    'use --kernel auto or encode them'
-    >>> in_option_words("fewer than cv=5 folds; use cv=3, or drop rare classes")
-    'fewer than --cv 5 folds; use --cv 3, or drop rare classes'
+    >>> from kernelpath.errors import DataError, naming
+    >>> in_option_words(naming(DataError("task=1.csv: use kernel='auto' or encode it"), "kernel"))
+    'task=1.csv: use --kernel auto or encode it'
+    >>> in_option_words(naming(DataError("cv=5 is too many; use cv=3, or nested=True"), "cv"))
+    '--cv 5 is too many; use --cv 3, or nested=True'
     """
-    for switch, option in _SWITCH.items():
-        message = message.replace(switch, option)
-    return _SETTING.sub(lambda m: f"--{m[1].replace('_', '-')} {m[3]}", message)
+    message = str(error)
+    for name in settings_named(error) if isinstance(error, BaseException) else ():
+        option = f"--{OTHER_NAMES.get(name, name).replace('_', '-')}"
+        if name in NAMED_ALONE:
+            message = re.sub(rf"\b{name}\b", option, message)
+        else:
+            message = message.replace(f"{name}=True", option)  # a switch
+            message = re.sub(rf"\b{name}=(['\"]?)([\w.]*\w)\1", rf"{option} \2", message)
+    return message
 
 
 class Interrupted(KeyboardInterrupt):
@@ -61,7 +97,7 @@ def friendly_errors() -> Iterator[None]:
         with unmasked_interrupts():
             yield
     except KernelPathError as error:
-        _fail(in_option_words(str(error)))
+        _fail(in_option_words(error))
     except MemoryError:
         _fail("not enough memory for this table; drop columns or use a smaller type (float32)")
     except BrokenPipeError:
@@ -92,10 +128,7 @@ def _fail(message: str, code: int = AT_FAULT) -> NoReturn:
     raise typer.Exit(code) from None
 
 
-def say_notes(notes: list[str]) -> None:
-    """Print notes beside the results."""
-    for note in notes:
-        typer.echo(f"note: {safe(note, 400)}", err=True)
+# -- results ---------------------------------------------------------------------------------------
 
 
 class OutputConsole(Console):
@@ -112,3 +145,34 @@ def output_console() -> Console:
     if not console.is_terminal and "COLUMNS" not in os.environ:
         console = OutputConsole(width=WIDTH_OFF_TERMINAL)
     return console
+
+
+def print_json(result: dict[str, Any], written: list[Path]) -> None:
+    """Print one object, for machines."""
+    whole = result | {"files": [str(file) for file in written]}
+    typer.echo(json.dumps(whole, ensure_ascii=True, allow_nan=False))
+
+
+def say_files(
+    written: list[Path], output: OutputOptions, n_selected: int | None = None, what: str = "path"
+) -> None:
+    """Say which files were written where."""
+    said = "" if n_selected is None else f" ({n_selected:,} feature{'s' * (n_selected != 1)})"
+    inside = [
+        f"{file.name}{said if file.name == SELECTED else ''}"
+        for file in written
+        if file.parent == output.out
+    ]
+    if inside:
+        typer.echo(f"Wrote {', '.join(inside)} to {safe(output.out, 400)}")
+    for file in written:
+        if file.parent != output.out:
+            typer.echo(f"Wrote {safe(file, 400)}")
+    if not written and not output.quiet:
+        typer.echo(f"Nothing was written; add --out DIR to keep the {what}.")
+
+
+def say_notes(notes: list[str]) -> None:
+    """Print notes beside the results."""
+    for note in notes:
+        typer.echo(f"note: {safe(note, 400)}", err=True)

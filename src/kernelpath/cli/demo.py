@@ -6,12 +6,12 @@ from typing import Annotated
 
 import typer
 
-from kernelpath.cli.console import friendly_errors
-from kernelpath.cli.folders import output_folder, refuse_folder
+from kernelpath.cli.console import OutputOptions, friendly_errors
 from kernelpath.cli.manifest import MODEL, RUN_FILES, refuse_removing
 from kernelpath.cli.options import JobsOption, JsonOption, OutOption, OverwriteOption, SeedOption
-from kernelpath.cli.output import Output
-from kernelpath.cli.path import tell_path, write_path
+from kernelpath.cli.path import tell, write
+from kernelpath.cli.run_files import Record
+from kernelpath.cli.run_folder import output_folder, refuse_folder
 from kernelpath.utils.progress import begin
 
 
@@ -32,7 +32,7 @@ def demo_command(
 
     Example: `kernelpath demo --rows 500 --features 5000 --out run/`
     """
-    output = Output(out, as_json=as_json, overwrite=overwrite)
+    output = OutputOptions(out, as_json=as_json, overwrite=overwrite)
     with friendly_errors():
         refuse_folder(out, RUN_FILES, overwrite)
         refuse_removing(out, MODEL, "a demo")
@@ -41,29 +41,26 @@ def demo_command(
 
 def _run_demo(
     context: typer.Context,
-    output: Output,
+    output: OutputOptions,
     rows: int,
     features: int,
     seed: int,
     jobs: int | None,
 ) -> None:
-    from kernelpath.cli.record import Record
-    from kernelpath.cli.run import run_selector
+    from kernelpath.cli.run import trace
     from kernelpath.datasets import make_wide
     from kernelpath.estimators.lp_kta import LpKTASelector
 
-    with output_folder(output.out):
-        with output.progress():
-            begin("simulating")
-            problem = make_wide(rows, features, random_state=seed)
-            count = len(problem.relevant)
-            selector = LpKTASelector(n_jobs=jobs or -1)
-            run = run_selector(selector, problem.X, problem.y, problem.feature_names, count)
-            begin("writing")
-            record = Record.of(context, "simulated table", "y")
-            written = write_path(run, record, problem.X, problem.y, output)
-        first = set(run.path.entry_order()[:count].tolist())
-        found = len(first & set(problem.relevant.tolist()))
-        headline = f"{found} of the {count} relevant features are the first {count} of the path."
-        more = {"n_relevant": count, "n_relevant_first": found}
-        tell_path(run, written, output, headline, more)
+    with output_folder(output.out), output.progress():
+        begin("simulating")
+        problem = make_wide(rows, features, random_state=seed)
+        count = len(problem.relevant)
+        selector = LpKTASelector(n_jobs=jobs or -1)
+        run = trace("lp-kta", selector, problem.X, problem.y, problem.feature_names, count)
+        begin("writing")
+        record = Record.of(context, "simulated table", "y")
+        written = write(run, record, problem.X, problem.y, output)
+    first = set(run.path.entry_order()[:count].tolist())
+    found = len(first & set(problem.relevant.tolist()))
+    headline = f"{found} of the {count} relevant features are the first {count} of the path."
+    tell(run, written, output, headline, {"n_relevant": count, "n_relevant_first": found})

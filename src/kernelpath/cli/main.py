@@ -8,9 +8,9 @@ from typing import Annotated
 import typer
 
 from kernelpath._version import __version__
-from kernelpath.cli.command import RecordingCommand
 from kernelpath.cli.compare import compare_command
 from kernelpath.cli.demo import demo_command
+from kernelpath.cli.invocation import RecordingCommand
 from kernelpath.cli.methods import methods_command
 from kernelpath.cli.path import path_command
 from kernelpath.cli.predict import predict_command

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kernelpath.catalogue import BASELINES, METHODS
-from kernelpath.cli.config import read_config
-from kernelpath.errors import not_one_of
+from kernelpath.catalogue import BASELINE_NAMES, METHODS
+from kernelpath.cli.invocation import parse_method, read_config
+from kernelpath.evaluation import RULE_NAMES
+from kernelpath.kernels import KERNELS
+from kernelpath.predictors import PREDICTOR_NAMES
 
 SCORINGS = (
     "accuracy", "balanced_accuracy", "f1", "f1_macro", "matthews_corrcoef", "neg_log_loss",
@@ -28,15 +30,15 @@ class Task(StrEnum):
     regression = "regression"
 
 
-class Kernel(StrEnum):
-    """Kernel of each feature."""
-
-    rbf = "rbf"
-    linear = "linear"
-    polynomial = "polynomial"
-    laplace = "laplace"
-    delta = "delta"
-    auto = "auto"
+if TYPE_CHECKING:  # members that are found at run time are no type to a checker
+    Kernel = str
+    Rule = str
+    Predictor = str
+else:
+    Kernel = StrEnum("Kernel", {name: name for name in (*KERNELS, "auto")})
+    Rule = StrEnum("Rule", {name: name for name in dict.fromkeys(("one_se", *RULE_NAMES))})
+    Predictor = StrEnum("Predictor", {name: name for name in ("auto", *PREDICTOR_NAMES)})
+DEFAULT_KERNEL = Kernel("auto")
 
 
 class Bandwidth(StrEnum):
@@ -44,23 +46,6 @@ class Bandwidth(StrEnum):
 
     std = "std"
     median = "median"
-
-
-class Rule(StrEnum):
-    """What picks the number of features."""
-
-    one_se = "one_se"
-    best = "best"
-    budget = "budget"
-    tolerance = "tolerance"
-
-
-class Predictor(StrEnum):
-    """What predicts from the chosen features."""
-
-    auto = "auto"
-    weighted_kernel = "weighted_kernel"
-    joint_rbf = "joint_rbf"
 
 
 # -- values ----------------------------------------------------------------------------------------
@@ -102,61 +87,6 @@ def named(text: str) -> Path:
     return Path(text)
 
 
-def parse_sizes(text: str | None) -> list[int] | None:
-    """Numbers of features, separated by commas.
-
-    Examples
-    --------
-    >>> parse_sizes("1, 2,10")
-    [1, 2, 10]
-    """
-    if text is None:
-        return None
-    try:
-        sizes = sorted({int(part) for part in text.split(",") if part.strip()})
-    except ValueError:
-        sizes = []
-    if not sizes or sizes[0] < 1:
-        raise typer.BadParameter(
-            f"{text!r} is no list of numbers of features such as 1,2,5,10", param_hint="'--sizes'"
-        )
-    return sizes
-
-
-def parse_names(text: str | None, option: str, known: Iterable[str]) -> list[str]:
-    """Known names, separated by commas, each once; dashes and underscores are the same."""
-    choices = list(known)
-    names: list[str] = []
-    for part in (text or "").split(","):
-        given = part.strip()
-        if not given:
-            continue
-        same = [name for name in choices if _plain(name) == _plain(given)]
-        if not same:
-            text = str(not_one_of("each", given, choices))
-            raise typer.BadParameter(text, param_hint=f"'{option}'")
-        names += [name for name in same if name not in names]
-    return names
-
-
-def parse_method(text: str) -> str:
-    """Name of a method; dashes and underscores are the same.
-
-    Examples
-    --------
-    >>> parse_method("f_test")
-    'f-test'
-    """
-    found = [name for name in METHODS if _plain(name) == _plain(text)]
-    if not found:
-        raise typer.BadParameter(str(not_one_of("it", text, METHODS)))
-    return found[0]
-
-
-def _plain(name: str) -> str:
-    return name.replace("_", "-").casefold()
-
-
 def complete_list(known: Iterable[str]) -> Callable[[str], list[str]]:
     """Completion of the last name of a list with commas.
 
@@ -181,8 +111,8 @@ def _complete_scoring(incomplete: str) -> list[str]:
 
 # -- options ---------------------------------------------------------------------------------------
 
-SCORED = "Cross-validation"
-KERNELS = "Kernels and strengths"
+SCORED_PANEL = "Cross-validation"
+KERNEL_PANEL = "Kernels and strengths"
 
 
 def _option(*names: str, **settings: Any) -> Any:
@@ -236,14 +166,14 @@ KernelOption = Annotated[
     Kernel,
     typer.Option(
         help="Kernel of each feature; auto: delta for text columns, rbf otherwise.",
-        rich_help_panel=KERNELS,
+        rich_help_panel=KERNEL_PANEL,
     ),
 ]
 BandwidthOption = Annotated[
     Bandwidth,
     typer.Option(
         help="Kernel width: standard deviation, or median distance (slower).",
-        rich_help_panel=KERNELS,
+        rich_help_panel=KERNEL_PANEL,
     ),
 ]
 NormOption = Annotated[
@@ -252,7 +182,7 @@ NormOption = Annotated[
         callback=lambda v: strength("auto", "noise")(v),
         metavar="NUMBER|auto|noise",
         help="Weight of the sparsity term; noise: only features above chance stay at p = 1.",
-        rich_help_panel=KERNELS,
+        rich_help_panel=KERNEL_PANEL,
     ),
 ]
 BregmanOption = Annotated[
@@ -261,7 +191,7 @@ BregmanOption = Annotated[
         callback=lambda v: strength("auto")(v),
         metavar="NUMBER|auto",
         help="Weight of the smoothing term.",
-        rich_help_panel=KERNELS,
+        rich_help_panel=KERNEL_PANEL,
     ),
 ]
 CostOption = Annotated[
@@ -269,7 +199,7 @@ CostOption = Annotated[
     _option(
         "--C",
         metavar="NUMBER",
-        rich_help_panel=KERNELS,
+        rich_help_panel=KERNEL_PANEL,
         help="Cost of errors, for methods that are machines. Default: that of the method.",
     ),
 ]
@@ -277,7 +207,7 @@ EliminationOption = Annotated[
     float,
     typer.Option(
         help="A feature is selected if its weight exceeds this; below 1/e.",
-        rich_help_panel=KERNELS,
+        rich_help_panel=KERNEL_PANEL,
     ),
 ]
 SizeOption = Annotated[
@@ -351,7 +281,7 @@ RuleOption = Annotated[
     Rule | None,
     _option(
         "--rule",
-        rich_help_panel=SCORED,
+        rich_help_panel=SCORED_PANEL,
         help="What picks the number of features; one_se: the fewest within one standard error of "
         "the best. Default: one_se.",
     ),
@@ -361,7 +291,7 @@ BudgetOption = Annotated[
     _option(
         "--budget",
         min=1,
-        rich_help_panel=SCORED,
+        rich_help_panel=SCORED_PANEL,
         help="Largest number of features to choose, under any rule; alone: the best up to it.",
     ),
 ]
@@ -370,7 +300,7 @@ ToleranceOption = Annotated[
     _option(
         "--tolerance",
         min=0,
-        rich_help_panel=SCORED,
+        rich_help_panel=SCORED_PANEL,
         help="Loss of score that is accepted, for --rule tolerance. Default: 0.01.",
     ),
 ]
@@ -378,9 +308,9 @@ PredictorOption = Annotated[
     Predictor | None,
     _option(
         "--predictor",
-        rich_help_panel=SCORED,
-        help="SVM on the weighted sum of kernels, on one joint kernel, or the better. "
-        "Default: auto.",
+        rich_help_panel=SCORED_PANEL,
+        help="SVM on the weighted sum of kernels or on one joint kernel, a linear model, boosted "
+        "trees, a forest, or the best of some. Default: auto.",
     ),
 ]
 ScoringOption = Annotated[
@@ -388,7 +318,7 @@ ScoringOption = Annotated[
     _option(
         "--scoring",
         metavar="NAME",
-        rich_help_panel=SCORED,
+        rich_help_panel=SCORED_PANEL,
         autocompletion=_complete_scoring,
         help="Any measure of scikit-learn. Default: accuracy or r2.",
     ),
@@ -398,16 +328,16 @@ BaselinesOption = Annotated[
     _option(
         "--baselines",
         metavar="NAMES",
-        rich_help_panel=SCORED,
-        autocompletion=complete_list(BASELINES),
-        help="Other rankings to score on the same folds: f_test, forest.",
+        rich_help_panel=SCORED_PANEL,
+        autocompletion=complete_list(BASELINE_NAMES),
+        help="Other methods to score on the same folds, with commas; see kernelpath methods.",
     ),
 ]
 NestedOption = Annotated[
     bool,
     _option(
         "--nested/--no-nested",
-        rich_help_panel=SCORED,
+        rich_help_panel=SCORED_PANEL,
         help="Score the whole procedure, the choice included, in an outer loop.",
     ),
 ]
@@ -416,7 +346,7 @@ GroupsOption = Annotated[
     _option(
         "--groups",
         metavar="COL",
-        rich_help_panel=SCORED,
+        rich_help_panel=SCORED_PANEL,
         help="Column whose equal values stay in one fold; it is no feature.",
     ),
 ]
@@ -425,7 +355,7 @@ SizesOption = Annotated[
     _option(
         "--sizes",
         metavar="1,2,5,...",
-        rich_help_panel=SCORED,
+        rich_help_panel=SCORED_PANEL,
         help="Numbers of features to score. Default: all up to 30, then a growing grid.",
     ),
 ]
@@ -433,7 +363,7 @@ ProbaOption = Annotated[
     bool,
     _option(
         "--proba/--no-proba",
-        rich_help_panel=SCORED,
+        rich_help_panel=SCORED_PANEL,
         help="Calibrate, so that predict --proba works.",
     ),
 ]

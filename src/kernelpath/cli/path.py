@@ -8,22 +8,23 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from kernelpath.cli import options as opt
-from kernelpath.cli.config import settle
-from kernelpath.cli.console import friendly_errors, say_notes
-from kernelpath.cli.files import refuse_overwriting
-from kernelpath.cli.folders import output_folder, refuse_folder, write_together
+from kernelpath.cli.console import (
+    OutputOptions,
+    check_quiet,
+    friendly_errors,
+    print_json,
+    say_files,
+    say_notes,
+)
+from kernelpath.cli.invocation import CVSettings, apply_config, cv_settings, method_settings
 from kernelpath.cli.manifest import MODEL, PAGE, RUN_FILES, refuse_lone, refuse_removing
-from kernelpath.cli.output import Output, check_voice, print_json, say_files
-from kernelpath.cli.record import page_place
-from kernelpath.cli.resume import resuming
-from kernelpath.cli.settings import CVSettings, cv_settings, method_settings
+from kernelpath.cli.run_files import Record, page_place, refuse_overwriting, write_page_alone
+from kernelpath.cli.run_folder import output_folder, refuse_folder, resuming, write_together
 from kernelpath.utils.progress import begin
 
 if TYPE_CHECKING:
     from kernelpath.catalogue import Method
-    from kernelpath.cli.cv import CVRun
-    from kernelpath.cli.record import Record
-    from kernelpath.cli.run import Run
+    from kernelpath.cli.run import Run, Scored
 
 
 def path_command(
@@ -55,7 +56,7 @@ def path_command(
     sizes: opt.SizesOption = None,
     proba: opt.ProbaOption = False,
     seed: opt.SeedOption = 0,
-    kernel: opt.KernelOption = opt.Kernel.rbf,
+    kernel: opt.KernelOption = opt.DEFAULT_KERNEL,
     bandwidth: opt.BandwidthOption = opt.Bandwidth.std,
     norm_strength: opt.NormOption = "auto",
     bregman_strength: opt.BregmanOption = "auto",
@@ -78,9 +79,9 @@ def path_command(
     Ten features, text columns included:
     `kernelpath path people.csv -t income --kernel auto -k 10 -o run/`
     """
-    given = settle(context)
-    check_voice(given)
-    output = Output(out, report, as_json, given["quiet"], given["verbose"], overwrite)
+    given = apply_config(context)
+    check_quiet(given)
+    output = OutputOptions(out, report, as_json, given["quiet"], given["verbose"], overwrite)
     traced = method_settings(given)
     settings = cv_settings(given)
     with friendly_errors():
@@ -92,9 +93,35 @@ def path_command(
         read = {"target": target, "drop": drop or [], "max_columns": max_columns}
         if settings is None:
             refuse_removing(out, MODEL, "a run without --cv")
-            _run_path(context, data, read, n_features, traced, output)
+        _run(context, data, read, n_features, traced, settings, output)
+
+
+def _run(
+    context: typer.Context,
+    data: Path,
+    read: dict[str, Any],
+    size: int | None,
+    traced: tuple[Method, dict[str, Any]],
+    settings: CVSettings | None,
+    output: OutputOptions,
+) -> None:
+    from kernelpath.cli.run import score_table, trace_table
+    from kernelpath.tables.read import read_table
+
+    _load(*traced)
+    place = output_folder(output.out) if settings is None else resuming(output.out)
+    with place as memory, output.progress():
+        begin(f"reading {data.name}")
+        table = read_table(data, **read)
+        if settings is None:
+            task, kernel = (str(context.params[name]) for name in ("task", "kernel"))
+            run = trace_table(*traced, table, task=task, kernel=kernel, size=size)
         else:
-            _run_scored(context, data, read, n_features, traced, settings, output)
+            run = score_table(*traced, table, settings, size, memory)
+        record = Record.of(context, data.name, table.target_name)
+        begin("writing")
+        written = write(run, record, table.X, table.y, output)
+    tell(run, written, output)
 
 
 def _load(method: Method, settings: dict[str, Any]) -> None:
@@ -102,154 +129,78 @@ def _load(method: Method, settings: dict[str, Any]) -> None:
     method.selector(method.tasks[0], **settings)
 
 
-def _run_path(
-    context: typer.Context,
-    data: Path,
-    read: dict[str, Any],
-    n_features: int | None,
-    traced: tuple[Method, dict[str, Any]],
-    output: Output,
-) -> None:
-    from kernelpath.cli.record import Record
-    from kernelpath.cli.run import run_table
-    from kernelpath.tables.read import read_table
-
-    _load(*traced)
-    with output_folder(output.out):
-        with output.progress():
-            begin(f"reading {data.name}")
-            table = read_table(data, **read)
-            task, kernel = (str(context.params[name]) for name in ("task", "kernel"))
-            run = run_table(*traced, table, task=task, kernel=kernel, size=n_features)
-            record = Record.of(context, data.name, table.target_name)
-            begin("writing")
-            done = write_path(run, record, table.X, table.y, output)
-        tell_path(run, done, output)
-
-
-def write_path(run: Run, record: Record, X: Any, y: Any, output: Output) -> list[Path]:
+def write(run: Run, record: Record, X: Any, y: Any, output: OutputOptions) -> list[Path]:
     """Write what was asked for; the reasons for files left out become notes."""
-    from kernelpath.cli.record import write_page_alone
     from kernelpath.cli.run import write_run
+    from kernelpath.report.summary import summarize_path
 
-    record.seconds = run.seconds
-    record.data["fingerprint"] = run.path.provenance["data"].get("fingerprint")
     place = page_place(output.report, output.out)
     if output.out is None and place is None:
         return []
-    summary = run.summary(X, y)
+    record.seconds = run.seconds
+    record.data["fingerprint"] = run.fingerprint
+    if run.scored is None:
+        summary = summarize_path(run.path, X, y, task=run.task) | {"method": run.method}
+    else:
+        summary = run.scored.summary
     written: list[Path] = []
     if output.out is not None:
         written, skipped = write_together(
             output.out,
             RUN_FILES,
-            lambda folder: write_run(run, record, summary, folder),
+            lambda folder: write_run(run, summary, record, folder),
             output.overwrite,
         )
         run.notes.extend(skipped)
     if place is not None:
-        write_page_alone(place, output.overwrite, summary, title=record.title, command=record.line)
+        write_page_alone(place, output.overwrite, summary, **record.page(summary))
         written.append(place)
     return written
 
 
-def tell_path(
+def tell(
     run: Run,
     written: list[Path],
-    output: Output,
+    output: OutputOptions,
     headline: str = "",
     more: dict[str, Any] | None = None,
 ) -> None:
     """Say what was found."""
-    from kernelpath.cli.printing import path_rows, print_path
-
     if output.as_json:
         print_json(run.as_dict() | (more or {}), written)
         return
-    chosen = run.point.n_selected
     if not output.quiet:
-        data = run.path.provenance["data"]
-        typer.echo(
-            f"{data['n_samples']:,} rows, {data['n_features']:,} features, "
-            f"{run.path.provenance['task']}: whole path in {run.seconds:.1f} s\n"
-        )
-        if rows := path_rows(run.path, [chosen]):
-            print_path(rows, run.path.parameter_name)
-            typer.echo()
+        shape = f"{run.n_rows:,} rows, {run.path.n_features:,} features, {run.task}"
+        if run.scored is None:
+            _tell_path(run, shape)
+        else:
+            _tell_scores(run.scored, shape, run.seconds)
     if headline:
         typer.echo(headline)
     say_notes(run.notes)
-    say_files(written, output, chosen)
-
-
-def _run_scored(
-    context: typer.Context,
-    data: Path,
-    read: dict[str, Any],
-    n_features: int | None,
-    traced: tuple[Method, dict[str, Any]],
-    settings: CVSettings,
-    output: Output,
-) -> None:
-    from kernelpath.cli.cv import run_cv
-    from kernelpath.cli.record import Record
-    from kernelpath.tables.read import read_table
-
-    _load(*traced)
-    with resuming(output.out) as memory, output.progress():
-        begin(f"reading {data.name}")
-        table = read_table(data, **read)
-        run = run_cv(*traced, table, settings, n_features, memory)
-        record = Record.of(context, data.name, table.target_name)
-        begin("writing")
-        written = write_scored(run, record, output)
-    tell_scored(run, written, output)
-
-
-def write_scored(run: CVRun, record: Record, output: Output) -> list[Path]:
-    """Write what was asked for."""
-    from kernelpath.cli.cv import write_cv
-    from kernelpath.cli.record import write_page_alone
-
-    record.seconds = run.seconds
-    record.data["fingerprint"] = run.model.fingerprint_
-    written: list[Path] = []
-    if output.out is not None:
-        written, skipped = write_together(
-            output.out, RUN_FILES, lambda folder: write_cv(run, record, folder), output.overwrite
-        )
-        run.notes.extend(skipped)
-    place = page_place(output.report, output.out)
-    if place is not None:
-        write_page_alone(
-            place, output.overwrite, run.summary, title=record.title, command=record.line
-        )
-        written.append(place)
-    return written
-
-
-def tell_scored(run: CVRun, written: list[Path], output: Output) -> None:
-    """Say what was found."""
-    from kernelpath.cli.printing import baseline_lines, print_scores
-
-    if output.as_json:
-        print_json(run.as_dict(), written)
-        return
-    if not output.quiet:
-        plan = run.model.plan_
-        typer.echo(
-            f"{plan.n_rows:,} rows, {plan.n_columns:,} features, {run.model.task_}: "
-            f"{plan.n_folds} folds x {plan.n_sizes} sizes in {run.seconds:.1f} s\n"
-        )
-        print_scores(run.summary)
-        typer.echo()
-        typer.echo(run.summary["headline"])
-        nested = run.summary["cv"]["nested"]
-        if nested is not None:
-            from kernelpath.report.words import score_words
-
-            typer.echo(f"The whole procedure, the choice included: {score_words(nested)}.")
-        for line in baseline_lines(run.summary):
-            typer.echo(line)
-    say_notes(run.notes)
     say_files(written, output, run.size)
+
+
+def _tell_path(run: Run, shape: str) -> None:
+    from kernelpath.cli.printing import path_rows, print_path
+
+    typer.echo(f"{shape}: whole path in {run.seconds:.1f} s\n")
+    if rows := path_rows(run.path, [run.size]):
+        print_path(rows, run.path.parameter_name)
+        typer.echo()
+
+
+def _tell_scores(scored: Scored, shape: str, seconds: float) -> None:
+    from kernelpath.cli.printing import baseline_lines, print_scores
+    from kernelpath.report.words import score_words
+
+    plan, summary = scored.model.plan_, scored.summary
+    typer.echo(f"{shape}: {plan.n_folds} folds x {plan.n_sizes} sizes in {seconds:.1f} s\n")
+    print_scores(summary)
+    typer.echo()
+    typer.echo(summary["headline"])
+    nested = summary["cv"]["nested"]
+    if nested is not None:
+        typer.echo(f"The whole procedure, the choice included: {score_words(nested)}.")
+    for line in baseline_lines(summary):
+        typer.echo(line)

@@ -1,19 +1,32 @@
-"""``kernelpath predict``: predictions for new rows by the model of a run."""
+"""``kernelpath predict``: predictions for new rows by the model of a run.
+
+New rows come from any table file: columns are found by name, and no target is needed.
+"""
 
 from __future__ import annotations
 
 import csv
 import io
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from kernelpath.cli import options as opt
 from kernelpath.cli.console import friendly_errors, safe, say_notes
+from kernelpath.cli.manifest import MODEL, PREDICTIONS, refuse_lone, refuse_mismatch
+from kernelpath.cli.run_files import cell, refuse_overwriting, write_alone
+from kernelpath.cli.run_folder import reading
+from kernelpath.errors import DataError, PathFileError, ReadingWarning
 from kernelpath.utils.progress import begin, passed_on, progress_bar
+
+if TYPE_CHECKING:
+    import numpy as np
+
+MOST_CELLS = 20_000_000  # of a dense block of rows
 
 
 def predict_command(
@@ -70,12 +83,10 @@ def predict_command(
     Example: `kernelpath predict run/ new.csv --out predictions.csv`
     """
     with friendly_errors():
-        from kernelpath.cli.files import refuse_overwriting, write_alone
-        from kernelpath.cli.manifest import PREDICTIONS, refuse_lone
         from kernelpath.cli.run import collected_warnings
 
         _check_place(out)
-        refuse_overwriting([out], [data, run, run / "model.kpmodel"])
+        refuse_overwriting([out], [data, run, run / MODEL])
         refuse_lone(out, PREDICTIONS, overwrite)
         with collected_warnings() as notes, progress_bar(patience=0):
             text, rows = _predict(run, data, n_features, proba, max_columns)
@@ -99,9 +110,6 @@ def _predict(
 ) -> tuple[str, int]:
     import numpy as np
 
-    from kernelpath.cli.new_rows import NewRows
-    from kernelpath.errors import DataError
-
     begin(f"reading {run.name}")
     model = _load(run, max_columns)
     size = _size(model, n_features)
@@ -120,6 +128,7 @@ def _predict(
     say_notes(rows.notes(model._encoder))
     columns: dict[str, list[Any]] = {"prediction": []}
     counted = _Counted(rows.n_rows, 2 if proba else 1)
+    warnings.simplefilter("ignore", ReadingWarning)  # new categories are among the notes
     for block in rows.blocks(model._encoder) if rows.n_rows else ():
         with counted.rows(len(block)):
             labels = np.asarray(model.predict(block, n_features=size))
@@ -154,12 +163,9 @@ class _Counted:
 
 
 def _load(run: Path, max_columns: int | None) -> Any:
-    from kernelpath.cli.folders import reading
-    from kernelpath.cli.manifest import refuse_mismatch
-    from kernelpath.errors import PathFileError
     from kernelpath.estimators.model_file import load_model
 
-    file = run / "model.kpmodel" if run.is_dir() else run
+    file = run / MODEL if run.is_dir() else run
     with reading(run):
         if not file.exists():
             if run.is_dir():
@@ -168,15 +174,13 @@ def _load(run: Path, max_columns: int | None) -> Any:
                 )
             raise PathFileError(f"{run}: no such file or folder: check the name")
         if run.is_dir():
-            refuse_mismatch(run, ["model.kpmodel"])
+            refuse_mismatch(run, [MODEL])
         limit = {} if max_columns is None else {"max_columns": max_columns}
         return load_model(file, **limit)
 
 
 def _size(model: Any, n_features: int | None) -> int:
     """Number of features to predict with; only those in the file will do."""
-    from kernelpath.errors import DataError
-
     if n_features is None:
         return int(model.operating_point_.n_features)
     if n_features not in model.sizes_with_model:
@@ -197,10 +201,112 @@ def _needed(model: Any, size: int) -> list[str]:
 
 
 def _as_csv(columns: dict[str, list[Any]]) -> str:
-    from kernelpath.cli.files import cell
-
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(columns)
     writer.writerows([cell(value) for value in row] for row in zip(*columns.values()))
     return text.getvalue()
+
+
+# -- new rows --------------------------------------------------------------------------------------
+
+
+class NewRows:
+    """The columns that a model needs, from a file.
+
+    Parameters
+    ----------
+    file : path
+        In any of the formats that ``kernelpath path`` reads.
+    needed : list of str
+        Columns to find; others are not looked at.
+    all_names : list of str
+        All columns that the model was fitted on, in that order.
+    max_columns : int, optional
+        Most columns to accept.
+    """
+
+    def __init__(
+        self, file: Path, needed: list[str], all_names: list[str], max_columns: int | None = None
+    ) -> None:
+        from kernelpath.tables.read import read_columns
+
+        self.source, self._all = str(file), all_names
+        self.columns, self.n_rows = read_columns(file, needed, all_names, max_columns)
+
+    def notes(self, encoder: Any) -> list[str]:
+        """What is odd about the rows, as sentences: values of text that the model has not seen."""
+        from kernelpath.cli.run import columns_hold, quoted
+
+        known = {self._all[j]: set(values) for j, values in encoder.categories.items()}
+        notes = []
+        for name, column in self.columns.items():
+            if name not in known:
+                continue
+            self._categories(name, column)
+            fresh = [value for value in column.dropna() if value not in known[name]]
+            if fresh:
+                few = quoted(list(dict.fromkeys(map(str, fresh)))[:3])
+                rows = f"{len(fresh):,} row{'s' * (len(fresh) != 1)}"
+                notes.append(
+                    f"{columns_hold([name], f'{few} in {rows}')}, which the model has not seen; "
+                    "such a value is like no other."
+                )
+        return notes
+
+    def blocks(self, encoder: Any) -> Iterator[Any]:
+        """Yield rows as the model takes them; a column that it does not need is filled up."""
+        step = max(1, MOST_CELLS // max(1, len(self._all)))
+        for start in range(0, max(self.n_rows, 1), step):
+            yield self._block(slice(start, min(start + step, self.n_rows)), encoder)
+
+    def _block(self, rows: slice, encoder: Any) -> Any:
+        import numpy as np
+        import pandas as pd
+
+        parts = {name: column[rows] for name, column in self.columns.items()}
+        for name, part in parts.items():
+            if self._all.index(name) not in encoder.readings:
+                parts[name] = self._numbers(name, part)
+        if encoder.names is not None and parts:
+            return pd.DataFrame({name: _as_list(part) for name, part in parts.items()})
+        values = np.full((rows.stop - rows.start, len(self._all)), np.nan, order="F")
+        for name, part in parts.items():
+            values[:, self._all.index(name)] = part
+        if encoder.names is None:
+            return values
+        return pd.DataFrame(values, columns=self._all)
+
+    def _categories(self, name: str, column: Any) -> None:
+        import pandas as pd
+
+        from kernelpath.cli.run import columns_hold
+
+        series = pd.Series(column)
+        if pd.api.types.is_numeric_dtype(series.dtype) and series.notna().any():
+            raise DataError(
+                f"{self.source}: {columns_hold([name], 'numbers')}, where the model had text"
+            )
+
+    def _numbers(self, name: str, part: Any) -> np.ndarray:
+        import numpy as np
+        import pandas as pd
+
+        from kernelpath.cli.run import columns_hold
+
+        try:
+            numbers = np.asarray(pd.to_numeric(pd.Series(part)), dtype=np.float64)
+        except (TypeError, ValueError):
+            raise DataError(
+                f"{self.source}: {columns_hold([name], 'text')}, where the model had numbers"
+            ) from None
+        if np.isinf(numbers).any():
+            raise DataError(
+                f"{self.source}: {columns_hold([name], 'infinite values')}; correct them or remove "
+                "those rows"
+            )
+        return numbers
+
+
+def _as_list(values: Any) -> Any:
+    return values if isinstance(values, list) else values.tolist()

@@ -16,6 +16,7 @@ from kernelpath.path.points import BEYOND
 ROUND = frozenset(m * 10**e for e in range(7) for m in (1, 2, 5))
 SAME_AS_SIZE = ("budget", "n_features")  # parameters that are a number of features
 ALL_UP_TO = 10  # smaller sizes all have a row
+Columns = dict[str, tuple[int, list[str]]]  # least width and cells, by the name of the column
 
 
 def _new_table() -> RichTable:
@@ -74,17 +75,11 @@ def _known(value: float | None) -> float | None:
 def print_path(rows: list[dict[str, Any]], parameter: str = "p") -> None:
     """Print the compact table of a path; columns that would be empty are left out."""
     console, table = output_console(), _new_table()
-    beyond = [row["origin"] == BEYOND for row in rows]
-    columns = {"features": (9, [f"{row['n_features']:,}" for row in rows])}
-    if parameter == "p":
-        values = [f"{row['p']:.4f}" + ("*" if out else " ") for row, out in zip(rows, beyond)]
-        columns["p"] = (7, values)
-    elif parameter not in SAME_AS_SIZE:
-        columns[parameter] = (7, [f"{row['parameter']:.4g}" for row in rows])
-    for name, key, digits, width in (("KKT", "kkt", 0, 5), ("gap", "gap", 1, 7)):
-        if parameter == "p" or any(row[key] is not None for row in rows):
-            cells = ["" if row[key] is None else f"{row[key]:.{digits}e}" for row in rows]
-            columns[name] = (width, cells)
+    columns = {
+        "features": (9, [f"{row['n_features']:,}" for row in rows]),
+        **_parameter_column(rows, parameter),
+        **_certificate_columns(rows, always=parameter == "p"),
+    }
     # Numbers keep their width in a narrow terminal; only the names are cut.
     for name, (width, _) in columns.items():
         table.add_column(name, justify="right", no_wrap=True, min_width=width)
@@ -93,9 +88,32 @@ def print_path(rows: list[dict[str, Any]], parameter: str = "p") -> None:
     for row_cells in zip(*(cells for _, cells in columns.values()), names):
         table.add_row(*row_cells)
     console.print(table)
-    if any(beyond):
+    if any(map(_is_beyond, rows)):
         note = "* beyond the ends of the path, by another elimination tolerance at that p"
         console.print(Text(note, style="dim"))
+
+
+def _is_beyond(row: dict[str, Any]) -> bool:
+    return row["origin"] == BEYOND
+
+
+def _parameter_column(rows: list[dict[str, Any]], parameter: str) -> Columns:
+    if parameter == "p":
+        return {"p": (7, [f"{row['p']:.4f}" + (" ", "*")[_is_beyond(row)] for row in rows])}
+    if parameter in SAME_AS_SIZE:
+        return {}
+    return {parameter: (7, [f"{row['parameter']:.4g}" for row in rows])}
+
+
+def _certificate_columns(rows: list[dict[str, Any]], always: bool) -> Columns:
+    """KKT residual and gap; ``always`` even where no row has one."""
+    columns: Columns = {}
+    for name, key, digits, width in (("KKT", "kkt", 0, 5), ("gap", "gap", 1, 7)):
+        values = [row[key] for row in rows]
+        if always or any(value is not None for value in values):
+            cells = ["" if value is None else f"{value:.{digits}e}" for value in values]
+            columns[name] = (width, cells)
+    return columns
 
 
 # -- scores ----------------------------------------------------------------------------------------

@@ -1,12 +1,15 @@
-"""One run of the command line: table in, path out, with words for what is wrong with a table."""
+"""One run of ``path``: from a table to a path, its scores if they are asked for, and the files.
+
+Words for what is wrong with a table are here too; all commands that read one use them.
+"""
 
 from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,54 +19,149 @@ from scipy import sparse
 
 from kernelpath.catalogue import FIRST_BUDGETS, METHODS, Method, budgets
 from kernelpath.cli.console import in_option_words, safe
-from kernelpath.cli.files import write_csv, write_frame
+from kernelpath.cli.invocation import CVSettings
 from kernelpath.cli.printing import path_rows
-from kernelpath.cli.record import Record, write_page, write_record
-from kernelpath.errors import DataError
+from kernelpath.cli.run_files import Record, write_csv, write_frame, write_page, write_record
+from kernelpath.errors import DataError, naming, not_one_of
+from kernelpath.estimators.path_cv import PathCV
+from kernelpath.evaluation.cross_validation import FullPoint
+from kernelpath.kernels import Delta
 from kernelpath.path.feature_path import FeaturePath, PathPoint
 from kernelpath.tables.read import LoadedTable
 from kernelpath.tables.table import column_list, columns_not_finite, named_columns
 from kernelpath.tables.targets import infer_task
 
+Measures = dict[str, Callable[[int], float | None]]  # what is known of a feature, by its column
+
+
+@dataclass(frozen=True)
+class Scored:
+    """What folds add to a path: the cross-validation, and its summary."""
+
+    model: PathCV
+    summary: dict[str, Any]
+
 
 @dataclass(frozen=True)
 class Run:
-    """What a run found."""
+    """What a run found: a path, the point that is chosen on it, and with ``--cv`` its scores.
 
+    Attributes
+    ----------
+    method : str
+        Name in the catalogue; a path only knows that of its family.
+    path : FeaturePath
+    point : PathPoint or FullPoint
+        Of ``size`` features, or the next fewer that the path has.
+    size : int
+    seconds : float
+    notes : list of str
+    measures : dict of str to callable
+        What is known of a selected feature beside its weight, by its column.
+    scored : Scored or None
+        With ``--cv``.
+    """
+
+    method: str
     path: FeaturePath
-    point: PathPoint
-    alignments: np.ndarray | None  # of a method that knows them
+    point: PathPoint | FullPoint
+    size: int
     seconds: float
     notes: list[str]
+    measures: Measures = field(default_factory=dict)
+    scored: Scored | None = None
+
+    @property
+    def task(self) -> str:
+        """What the target is."""
+        return self.path.provenance["task"] if self.scored is None else self.scored.model.task_
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of the table."""
+        if self.scored is None:
+            return self.path.provenance["data"]["n_samples"]
+        return int(self.scored.model.plan_.n_rows)
+
+    @property
+    def fingerprint(self) -> str | None:
+        """Hash of the table."""
+        if self.scored is None:
+            return self.path.provenance["data"].get("fingerprint")
+        return self.scored.model.fingerprint_
+
+    def selected(self) -> tuple[list[str], list[tuple]]:
+        """Header and rows of the chosen features, heaviest first."""
+        names, point = self.path.feature_names, self.point
+        columns = np.flatnonzero(point.support)
+        order = columns[np.argsort(-point.weights[columns], kind="stable")]
+        rows = [
+            (str(names[i]), float(point.weights[i]), *(of(i) for of in self.measures.values()), i)
+            for i in order.tolist()
+        ]
+        return ["name", "weight", *self.measures, "column"], rows
 
     def as_dict(self) -> dict[str, Any]:
         """Everything that ``--json`` prints."""
-        provenance = self.path.provenance
-        keys = selected_header(self)
-        selected = [dict(zip(keys, row)) for row in selected_rows(self)]
+        constant = {"n_constant": self.path.provenance.get("n_constant")}
+        header, rows = self.selected()
         return {
-            "method": self.path.method,
-            "task": provenance["task"],
-            "n_samples": provenance["data"]["n_samples"],
-            "n_features": provenance["data"]["n_features"],
-            "n_constant": provenance.get("n_constant"),
+            "method": self.method,
+            "task": self.task,
+            "n_samples": self.n_rows,
+            "n_features": self.path.n_features,
+            **(constant if self.scored is None else {}),
             "seconds": round(self.seconds, 3),
             "notes": self.notes,
-            "points": path_rows(self.path, [self.point.n_selected]),
-            "selected": selected,
+            **self._points_or_scores(),
+            "selected": [dict(zip(header, row)) for row in rows],
         }
 
-    def summary(self, X: Any, y: Any) -> dict[str, Any]:
-        """Summary that the page is drawn from."""
-        from kernelpath.report.summary import summarize_path
+    def _points_or_scores(self) -> dict[str, Any]:
+        if self.scored is None:
+            return {"points": path_rows(self.path, [self.size])}
+        summary, cv = self.scored.summary, self.scored.summary["cv"]
+        return {
+            "headline": summary["headline"],
+            **{name: cv[name] for name in ("scoring", "rule", "n_folds", "chance")},
+            **{name: cv[name] for name in ("chosen", "best", "one_se", "nested")},
+            "sizes": [
+                {name: size[name] for name in ("n_features", "score", "se", "per_fold")}
+                for size in summary["sizes"]
+            ],
+            "baselines": summary["baselines"],
+        }
 
-        return summarize_path(self.path, X, y, task=self.path.provenance["task"])
+
+# -- tracing ---------------------------------------------------------------------------------------
 
 
-# -- fitting ---------------------------------------------------------------------------------------
+def trace_table(
+    method: Method,
+    settings: dict[str, Any],
+    table: LoadedTable,
+    *,
+    task: str,
+    kernel: str,
+    size: int | None,
+) -> Run:
+    """Trace the path of a table from a file."""
+    kind = check_table(method, kernel, table, task)
+    sizes = budgets(method, len(table.feature_names))
+    if method.kind == "choice":  # a problem for each: no more than are asked for
+        most = min(max(FIRST_BUDGETS, size or 0), len(table.feature_names))
+        sizes = [*range(1, min(FIRST_BUDGETS, most) + 1), *([most] if most > FIRST_BUDGETS else [])]
+    selector = method.selector(kind, sizes, **settings)
+    with naming_bad_columns(table):
+        run = trace(method.name, selector, table.X, table.y, table.feature_names, size)
+    run.notes[:0] = list(table.notes)
+    run.notes.extend(category_notes(table))
+    return run
 
 
-def run_selector(selector: Any, X: Any, y: Any, names: list[str] | None, size: int | None) -> Run:
+def trace(
+    method: str, selector: Any, X: Any, y: Any, names: list[str] | None, size: int | None
+) -> Run:
     """Fit, collecting warnings as notes; choose the point of a size, or the method's own."""
     start = time.perf_counter()
     given = None if hasattr(X, "columns") else names
@@ -75,8 +173,12 @@ def run_selector(selector: Any, X: Any, y: Any, names: list[str] | None, size: i
         notes.append("No feature leaves along the path; choose a size with --n-features.")
     if point.n_selected == 0:
         notes.append("No feature is selected anywhere: lower --norm-strength or give --n-features.")
+    seconds = time.perf_counter() - start
+    run = Run(method, path, point, int(point.n_selected), seconds, notes)
     alignments = getattr(selector, "alignments_", None)
-    return Run(path, point, alignments, time.perf_counter() - start, notes)
+    if alignments is not None:
+        run.measures["alignment"] = lambda i: float(alignments[i])
+    return run
 
 
 def _traced(selector: Any, X: Any, y: Any, names: list[str] | None) -> FeaturePath:
@@ -97,27 +199,100 @@ def _own_point(selector: Any, path: FeaturePath) -> PathPoint:
     return path.at(n_features=int(sizes[sizes <= max(FIRST_BUDGETS, sizes[0])][-1]))
 
 
-def run_table(
+# -- scoring ---------------------------------------------------------------------------------------
+
+
+def score_table(
     method: Method,
-    settings: dict[str, Any],
+    own: dict[str, Any],
     table: LoadedTable,
-    *,
-    task: str,
-    kernel: str,
+    settings: CVSettings,
     size: int | None,
+    memory: Path | None,
 ) -> Run:
-    """Fit to a table from a file; what is wrong with it is said in words of the command line."""
-    kind = check_table(method, kernel, table, task)
-    sizes = budgets(method, len(table.feature_names))
-    if method.kind == "choice":  # a problem for each: no more than are asked for
-        most = min(max(FIRST_BUDGETS, size or 0), len(table.feature_names))
-        sizes = [*range(1, min(FIRST_BUDGETS, most) + 1), *([most] if most > FIRST_BUDGETS else [])]
-    selector = method.selector(kind, sizes, **settings)
-    with naming_bad_columns(table):
-        run = run_selector(selector, table.X, table.y, table.feature_names, size)
-    run.notes[:0] = list(table.notes)
-    run.notes.extend(category_notes(table))
-    return run
+    """Score the path of a table and choose a point; ``own`` are the settings of the method."""
+    from kernelpath.report.summary import summarize_cv
+
+    start = time.perf_counter()
+    if size is not None and size > (most := len(table.feature_names)):
+        raise DataError(f"--n-features {size} is too many: the table has {most:,} columns")
+    table, groups = split_groups(table, settings.groups)
+    check_sizes(table, settings.sizes)
+    task = check_table(method, settings.kernel, table, settings.task)
+    sizes, said = sizes_for(method, settings.sizes, size, len(table.feature_names))
+    model, notes = fit_cv(method.selector(task, sizes, **own), table, groups, settings, memory)
+    check_size(model.path_, size)
+    chosen = size or int(model.operating_point_.n_features)
+    for k in {chosen, int(model.choose("best").n_features)}:
+        model._model(k)  # the file is to predict at these sizes too
+    notes += said + lacking_sizes(method, model)
+    seconds = time.perf_counter() - start
+    point = model._run.point_at(chosen)
+    measures: Measures = {"share_of_folds": fold_share(model, chosen)}
+    scored = Scored(model, summarize_cv(model) | {"method": method.name})
+    return Run(method.name, model.path_, point, chosen, seconds, notes, measures, scored)
+
+
+def fit_cv(
+    selector: Any,
+    table: LoadedTable,
+    groups: Any,
+    settings: CVSettings,
+    memory: Path | None,
+) -> tuple[PathCV, list[str]]:
+    """Fit PathCV to a table; return it with notes."""
+    model = PathCV(
+        selector,
+        baselines=settings.baselines,
+        memory=None if memory is None else str(memory),
+        **settings.arguments(),
+    )
+    X = table.X if hasattr(table.X, "columns") else named_columns(table.X, table.feature_names)
+    with collected_warnings() as notes, naming_bad_columns(table):
+        model.fit(X, table.y, groups=groups)
+    model.memory = None  # the hidden folder of this run; its model may go anywhere
+    return model, [*table.notes, *notes, *category_notes(table)]
+
+
+def sizes_for(
+    method: Method, sizes: list[int] | None, size: int | None, n_columns: int
+) -> tuple[list[int] | None, list[str]]:
+    """Sizes that a selector must know before it is fitted, and notes on them."""
+    known = budgets(method, n_columns)
+    if known is None:
+        return None, []
+    said = []
+    if method.kind == "choice" and sizes is None and n_columns > known[-1]:
+        said = [f"With {method.name} the sizes end at {known[-1]} features; --sizes names others."]
+    more = [] if size is None else [size]
+    return sorted({*(sizes or known), *more}), said
+
+
+def lacking_sizes(method: Method, model: PathCV) -> list[str]:
+    """Say at which sizes some folds were scored with fewer features, if the path lacks sizes."""
+    if method.kind != "path" or model.path_.extension is not None:
+        return []
+    scores = model.scores_
+    fewer = (scores.n_used < scores.n_features)[scores.finished].any(axis=0)
+    if not fewer.any():
+        return []
+    sizes = ", ".join(f"{k:,}" for k in scores.n_features[fewer])
+    return [
+        f"The path of {method.name} does not have all sizes in every fold: at {sizes} some folds "
+        "are scored with the next fewer features."
+    ]
+
+
+def fold_share(model: PathCV, size: int) -> Callable[[int], float | None]:
+    """Share of the folds that choose a feature at this size; None if it was not scored."""
+    if size not in model.scores_.n_features.tolist():
+        return lambda column: None
+    frame = model.stability_.of(size)
+    shares = dict(zip(frame["feature"].tolist(), frame["frequency"].tolist()))
+    return lambda column: shares.get(column, 0.0)
+
+
+# -- what is wrong with a table --------------------------------------------------------------------
 
 
 def check_table(method: Method, kernel: str, table: LoadedTable, task: str) -> str:
@@ -136,33 +311,13 @@ def refuse_methods(names: list[str], table: LoadedTable, task: str, instead: str
     for name in names:
         why = METHODS[name].why_not(kind, n_classes, len(table.y), target)
         if why is not None:
-            raise DataError(f"{table.source}: {why[0]}; {instead}, or {why[1]}")
-
-
-@contextmanager
-def collected_warnings() -> Iterator[list[str]]:
-    """Give a list that holds what was warned of, in words of the command line, at the end."""
-    notes: list[str] = []
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", UserWarning)
-        yield notes
-    texts = [in_option_words(str(w.message)) for w in caught if issubclass(w.category, UserWarning)]
-    notes.extend(dict.fromkeys(texts))  # folds warn of the same thing again
-
-
-def check_size(path: FeaturePath, size: float | None) -> None:
-    """Refuse more features than can be selected."""
-    usable = path.extension.n_usable if path.extension else path.n_features
-    if size is not None and size > usable:
-        raise DataError(f"--n-features {size} is too many: only {usable} features can be selected")
-
-
-# -- what is wrong with a table --------------------------------------------------------------------
+            text = f"{table.source}: {why[0]}; {instead}, or {why[1]}"
+            raise naming(DataError(text), "task")
 
 
 def check_text(table: LoadedTable, kernel: Any, numeric: str = "") -> None:
     """Refuse text columns for kernels, or a method, of numbers, and say what to do."""
-    if not table.text_columns or (kernel in ("auto", "delta") and not numeric):
+    if not table.text_columns or (kernel in ("auto", Delta.name) and not numeric):
         return
     spoilt = _spoilt_numbers(table)
     if spoilt:
@@ -178,18 +333,70 @@ def check_text(table: LoadedTable, kernel: Any, numeric: str = "") -> None:
     )
 
 
+def split_groups(table: LoadedTable, column: str | None) -> tuple[LoadedTable, Any]:
+    """Take the column of groups out of the features."""
+    if column is None:
+        return table, None
+    if column not in table.feature_names:
+        if column == table.target_name:
+            raise DataError(f"{table.source}: column {column!r} is both the target and --groups")
+        error = not_one_of("--groups", column, table.feature_names)
+        raise DataError(f"{table.source}: {error}")
+    place = table.feature_names.index(column)
+    names = [name for name in table.feature_names if name != column]
+    if not names:
+        raise DataError(f"{table.source}: no feature column is left beside {column!r}")
+    text = [name for name in table.text_columns if name != column]
+    if hasattr(table.X, "columns"):
+        groups, X = table.X[column].to_numpy(), table.X.drop(columns=column)
+    else:
+        kept = np.flatnonzero(np.arange(len(names) + 1) != place)
+        one = table.X[:, [place]]
+        groups = np.asarray(one.toarray() if hasattr(one, "toarray") else one).ravel()
+        X = table.X[:, kept]
+    return replace(table, X=X, feature_names=names, text_columns=text), groups
+
+
+def check_sizes(table: LoadedTable, sizes: list[int] | None) -> None:
+    """Refuse sizes that the table does not have."""
+    most = len(table.feature_names)
+    if sizes and sizes[-1] > most:
+        raise DataError(
+            f"--sizes {sizes[-1]} is too many: {table.source} has {most:,} "
+            f"{'feature' if most == 1 else 'features'}"
+        )
+
+
+def check_size(path: FeaturePath, size: float | None) -> None:
+    """Refuse more features than can be selected."""
+    usable = path.extension.n_usable if path.extension else path.n_features
+    if size is not None and size > usable:
+        raise DataError(f"--n-features {size} is too many: only {usable} features can be selected")
+
+
+@contextmanager
+def collected_warnings() -> Iterator[list[str]]:
+    """Give a list that holds what was warned of, in words of the command line, at the end."""
+    notes: list[str] = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
+        yield notes
+    texts = [in_option_words(w.message) for w in caught if issubclass(w.category, UserWarning)]
+    notes.extend(dict.fromkeys(texts))  # folds warn of the same thing again
+
+
 @contextmanager
 def naming_bad_columns(table: LoadedTable) -> Iterator[None]:
-    """Name the columns with missing values if those may be why a fit was refused."""
+    """Name the columns with infinite values if those may be why a fit was refused."""
     try:
         yield
     except DataError:
-        bad = [table.feature_names[j] for j in np.flatnonzero(_not_finite(table.X))]
+        bad = [table.feature_names[j] for j in np.flatnonzero(_infinite(table.X))]
         if not bad:
             raise
         raise DataError(
-            f"{table.source}: {columns_hold(bad, 'missing (NaN) or infinite values')}; fill them "
-            "in, remove those rows, or leave columns out with --drop"
+            f"{table.source}: {columns_hold(bad, 'infinite values')}; correct them, or leave "
+            "columns out with --drop"
         ) from None
 
 
@@ -243,50 +450,58 @@ def quoted_columns(names: list[str], limit: int = 5) -> str:
     return column_list(np.arange(len(names)), names, limit)
 
 
-def _not_finite(X: Any) -> np.ndarray:
-    """Mask of the columns with NaN, infinity or missing text; only run after a refusal."""
+def _infinite(X: Any) -> np.ndarray:
+    """Mask of the columns with infinity; only run after a refusal."""
     if sparse.issparse(X) or isinstance(X, np.ndarray):
-        return np.isin(np.arange(X.shape[1]), columns_not_finite(X))
+        return np.isin(np.arange(X.shape[1]), columns_not_finite(X, but_nan=True))
     infinite = X.select_dtypes("number").isin([np.inf, -np.inf]).any()
-    return (X.isna().any() | infinite.reindex(X.columns, fill_value=False)).to_numpy()
+    return infinite.reindex(X.columns, fill_value=False).to_numpy()
 
 
 # -- files -----------------------------------------------------------------------------------------
 
 
-def selected_header(run: Run) -> list[str]:
-    """Names of the values of a row of `selected_rows`."""
-    more = [] if run.alignments is None else ["alignment"]
-    return ["name", "weight", *more, "column"]
-
-
-def selected_rows(run: Run) -> list[tuple]:
-    """Name, weight, alignment where it is known, and column of the features, heaviest first."""
-    point = run.point
-    columns = point.support.nonzero()[0]
-    order = columns[(-point.weights[columns]).argsort(kind="stable")]
-    names = run.path.feature_names
-    return [
-        (
-            str(names[i]),
-            float(point.weights[i]),
-            *([] if run.alignments is None else [float(run.alignments[i])]),
-            int(i),
-        )
-        for i in order
-    ]
-
-
-def write_run(run: Run, record: Record, summary: dict[str, Any], folder: Path) -> list[str]:
-    """Write the files of a path without scores; return why some were left out."""
+def write_run(run: Run, summary: dict[str, Any], record: Record, folder: Path) -> list[str]:
+    """Write the files of a run; return why some were left out."""
     run.path.save(folder / "path.kpath")
     write_frame(folder / "path.csv", run.path.to_frame())
-    rows = [(rank, *row) for rank, row in enumerate(selected_rows(run), start=1)]
-    write_csv(folder / "selected.csv", ["rank", *selected_header(run)], rows)
+    header, rows = run.selected()
+    ranked = [(rank, *row) for rank, row in enumerate(rows, start=1)]
+    write_csv(folder / "selected.csv", ["rank", *header], ranked)
     skipped = save_path_picture(run.path, folder)
+    if run.scored is not None:
+        model = run.scored.model
+        record.options |= settings_in_force(model)
+        scores = {run.method: model.scores_, **model.baseline_scores_}
+        write_scores(folder / "scores.csv", scores)
+        model.save(folder / "model.kpmodel")
+        skipped += save_score_picture(model, folder / "accuracy.png", run.method)
     skipped += write_page(summary, record, folder)
     write_record(record, folder)
-    return skipped
+    return list(dict.fromkeys(skipped))
+
+
+def settings_in_force(model: PathCV) -> dict[str, Any]:
+    """What was decided where an option was left out."""
+    return {
+        "rule": str(model.rule),
+        "tolerance": float(model.tolerance),
+        "predictor": str(model.predictor),
+        "scoring": str(model.scores_.scoring),
+        "task": str(model.task_),
+    }
+
+
+def write_scores(file: Path, scores: dict[str, Any]) -> None:
+    """Write one row per method and size."""
+    n_folds = max(own.n_folds for own in scores.values())
+    header = ["method", "n_features", "mean", "se", *(f"fold_{i}" for i in range(n_folds))]
+    rows = [
+        [name, *(None if value != value else value for value in row)]
+        for name, own in scores.items()
+        for row in zip(own.n_features.tolist(), own.mean.tolist(), own.se.tolist(), *own.per_fold)
+    ]
+    write_csv(file, header, rows)
 
 
 def save_path_picture(path: FeaturePath, folder: Path) -> list[str]:
@@ -295,6 +510,24 @@ def save_path_picture(path: FeaturePath, folder: Path) -> list[str]:
         from kernelpath.report.displays.path import save_plot
 
         save_plot(path, folder / "path.png")
+    except ImportError as error:
+        return [str(error)]
+    return []
+
+
+def save_score_picture(model: PathCV, file: Path, label: str | None = None) -> list[str]:
+    """Draw the scores, if there is something to draw with."""
+    try:
+        from kernelpath.report.displays.accuracy import AccuracyDisplay, save_scores
+
+        display = AccuracyDisplay.from_scores(
+            model.scores_,
+            chosen=int(model.operating_point_.n_features),
+            baselines=model.baseline_scores_,
+            n_columns=model.n_features_in_,
+            label=label or model.path_.method,
+        )
+        save_scores(display, file)
     except ImportError as error:
         return [str(error)]
     return []

@@ -1,31 +1,59 @@
-"""What all selectors share: checking a table, choosing a point, describing a fit."""
+"""What all estimators share: reading, choosing a point, describing a fit, scores, notebooks."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.feature_selection import SelectorMixin
+from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from kernelpath.errors import DataError, FewerFeaturesWarning
-from kernelpath.estimators._notebook import NotebookCard
 from kernelpath.path.feature_path import FeaturePath, PathPoint
-from kernelpath.tables.reading import read_training
-from kernelpath.tables.table import (
-    Table,
-    plain_array,
-    plain_table,
+from kernelpath.tables.missing import (
+    check_missing,
+    imputed,
+    rows_to_keep,
+    weights_of,
+    without_holes,
 )
-from kernelpath.utils.checks import is_number, is_whole
+from kernelpath.tables.reading import read_training
+from kernelpath.tables.table import Table, as_pandas, plain_table, unmasked
+from kernelpath.tables.targets import as_vector, plain_target, plain_weight
+from kernelpath.utils.checks import is_number, is_whole, one_of
 from kernelpath.utils.provenance import fingerprint, versions
+from kernelpath.utils.units import in_units, size_exponent
 from kernelpath.utils.warn import warn
+
+DEFAULT_BUDGET = 10  # the largest of those that nobody asked for
+ALL = "all"
+
+
+class NotebookCard:
+    """Adds the headline, a curve and the heaviest features to the diagram of an estimator."""
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
+        bundle = super()._repr_mimebundle_(**kwargs)  # type: ignore[misc]
+        if "text/html" in bundle:
+            bundle["text/html"] += self._card()
+        return bundle
+
+    def _repr_html_inner(self) -> str:
+        return super()._repr_html_inner() + self._card()  # type: ignore[misc]
+
+    def _card(self) -> str:
+        from kernelpath.report.notebook import card, path_card
+
+        if hasattr(self, "operating_point_"):
+            return card(self.summary())  # type: ignore[attr-defined]
+        return path_card(self.path_) if hasattr(self, "path_") else ""
 
 
 class PlainSelector(SelectorMixin):
-    """A selector that takes no masked cell and no date for a number."""
+    """A selector for which masked cells are missing, and dates beside numbers stay dates."""
 
     def transform(self, X: Any) -> Any:
         """Keep the selected columns.
@@ -38,7 +66,11 @@ class PlainSelector(SelectorMixin):
         -------
         array, sparse matrix or dataframe of shape (n_samples, n_selected)
         """
-        return super().transform(plain_table(X))
+        given = plain_table(X)
+        try:
+            return super().transform(given)
+        except np.exceptions.DTypePromotionError:  # dates beside numbers have no common type
+            return super().transform(as_pandas(given).astype(object))
 
 
 class PathSelector(NotebookCard, PlainSelector, BaseEstimator):
@@ -53,18 +85,26 @@ class PathSelector(NotebookCard, PlainSelector, BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = True
         tags.target_tags.required = True
         return tags
 
     def _check_table(self, X: Any, y: Any) -> tuple[Table, NDArray]:
-        """Columns and target, with names and counts remembered as scikit-learn does."""
-        if y is None:
-            raise ValueError(
-                f"This {type(self).__name__} estimator requires y to be passed, "
-                "but the target y is None."
-            )
+        """Columns without missing values and target; counts remembered as scikit-learn does."""
+        table, y, _ = self._check_rows(X, y)
+        return imputed(table), y
+
+    def _check_rows(self, X: Any, y: Any, sample_weight: Any = None) -> tuple[Table, NDArray, Any]:
+        """Columns, target and weights of the rows that have a target."""
+        missing = check_missing(getattr(self, "missing", "kernel"))
+        require_target(self, y)
         table = read_training(self, X)
-        return table, column_or_1d(plain_array(y, "y"), warn=True)
+        y = column_or_1d(plain_target(y), warn=True)
+        kept = rows_to_keep(table, y, missing) if len(y) == table.n_rows else None
+        if kept is not None:
+            table, y = table.take(kept), y[kept]
+            sample_weight = weights_of(sample_weight, kept)
+        return without_holes(table, missing), y, sample_weight
 
     def _choose_point(self, path: FeaturePath, n_features: Any) -> PathPoint:
         """Return the point for ``n_features_to_select``: a count, a share, or None for the end."""
@@ -126,3 +166,98 @@ def _text(value: Any) -> str:
     """How an object calls itself; never like the name of a setting, such as "rbf"."""
     text = repr(value)
     return f"<{text}>" if text.isidentifier() else text
+
+
+def require_target(estimator: Any, y: Any) -> None:
+    """Refuse to fit without a target, in the words of scikit-learn."""
+    if y is None:
+        raise ValueError(
+            f"This {type(estimator).__name__} estimator requires y to be passed, "
+            "but the target y is None."
+        )
+
+
+# -- budgets ---------------------------------------------------------------------------------------
+
+
+def check_budgets(given: Any) -> None:
+    """Refuse what is no budget, before there is a table: numbers of features, "all" or None."""
+    if isinstance(given, str):
+        one_of("n_features_to_select", given, [ALL], "a number or numbers")
+    elif given is not None:
+        budgets_of(given)
+
+
+def budgets_of(given: Any) -> NDArray[np.intp]:
+    """Numbers of features, one or several; anything else is refused."""
+    given = unmasked(given, "n_features_to_select")
+    try:
+        values = np.atleast_1d(np.asarray(given))
+    except ValueError:  # lists of several lengths
+        values = np.zeros(0)
+    if values.ndim > 1 or values.size == 0 or values.dtype.kind not in "iu":
+        raise ValueError(
+            f"n_features_to_select must be a whole number, several of them, or 'all', got {given!r}"
+        )
+    return values.astype(np.intp)
+
+
+def budgets_up_to(given: Any, most: int, least: int = 1) -> list[int] | None:
+    """Budgets that are named by no number: "all", or None for those up to 10; else None.
+
+    Examples
+    --------
+    >>> budgets_up_to(None, most=3), budgets_up_to("all", most=12, least=11), budgets_up_to(4, 9)
+    ([1, 2, 3], [11, 12], None)
+    """
+    if given is None:
+        most = min(most, max(DEFAULT_BUDGET, least))
+    elif not isinstance(given, str):
+        return None
+    return list(range(least, most + 1))
+
+
+# -- scores ----------------------------------------------------------------------------------------
+
+
+class ScoredClassifier(ClassifierMixin):
+    """A classifier whose ``score`` reads the target as ``fit`` does."""
+
+    def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Share of the rows whose class is predicted.
+
+        Parameters
+        ----------
+        X : like in ``fit``
+        y : array of shape (n_samples,)
+        sample_weight : array of shape (n_samples,), optional
+
+        Returns
+        -------
+        float
+        """
+        return super().score(X, as_vector(y), plain_weight(sample_weight))
+
+
+class ScoredRegressor(RegressorMixin):
+    """A regressor whose ``score`` reads the target as ``fit`` does, however large it is."""
+
+    def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Coefficient of determination.
+
+        Parameters
+        ----------
+        X : like in ``fit``
+        y : array of shape (n_samples,)
+        sample_weight : array of shape (n_samples,), optional
+
+        Returns
+        -------
+        float
+        """
+        target = as_vector(y)
+        found = self.predict(X)
+        if target.dtype.kind == "f":  # the score is free of units
+            unit = size_exponent(np.abs(target).max())
+            target, found = in_units(target, unit), in_units(found, unit)
+        return float(r2_score(target, found, sample_weight=plain_weight(sample_weight)))

@@ -1,11 +1,15 @@
-"""From a table to the weighted kernel of a GMKL estimator, and from new rows to its values."""
+"""From what a GMKL estimator is given to its weighted kernel, and from new rows to its values.
+
+A :class:`Reader` takes tables of features, or kernel matrices; :func:`training_kernel` makes the
+kernel of a table that the settings describe.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,16 +21,34 @@ from kernelpath.kernels import RBF, Delta, FeatureKernel, resolve_kernel
 from kernelpath.kernels.feature import WIDTH_POWERS
 from kernelpath.mkl.weighted_kernels.base import WeightedKernel
 from kernelpath.mkl.weighted_kernels.columns import SumOfColumnKernels, one_per_column
+from kernelpath.mkl.weighted_kernels.precomputed import (
+    GivenKernels,
+    check_grams,
+    matrices_of,
+    names_of,
+)
 from kernelpath.mkl.weighted_kernels.products import ARDPolynomial, ProductRBF
 from kernelpath.mkl.weighted_kernels.published import BANDWIDTHS, simple_mkl_parts
 from kernelpath.mkl.weighted_kernels.views import GaussianViews
-from kernelpath.tables.rows import Shares, mean_of, spread_of
-from kernelpath.tables.table import Table
+from kernelpath.tables.encoding import TableEncoder
+from kernelpath.tables.missing import Imputer
+from kernelpath.tables.reading import read_new_numbers, read_training
+from kernelpath.tables.rows import (
+    DistinctRows,
+    Shares,
+    as_given,
+    distinct,
+    mean_of,
+    shares_of,
+    spread_of,
+)
+from kernelpath.tables.table import Table, refuse_infinite_columns, refuse_text
 from kernelpath.utils.probes import probe_weighted
 from kernelpath.utils.units import sizes_of
 
 KERNELS = ("sum", "product", "polynomial")
-NAMES = (*KERNELS, "precomputed")
+PRECOMPUTED = "precomputed"
+NAMES = (*KERNELS, PRECOMPUTED)
 RECIPES: dict[str, Callable[..., list]] = {
     "simple_mkl": simple_mkl_parts,
     "bandwidths": partial(simple_mkl_parts, degrees=(), together=False),
@@ -73,6 +95,130 @@ class TrainingKernel:
     ) -> NDArray[np.float64]:
         """``K(rows, training rows) U``."""
         return self.kernel.cross_times(weights, self.standardized(rows), U)  # type: ignore[attr-defined]
+
+
+# -- readers ---------------------------------------------------------------------------------------
+
+
+class Reader(Protocol):
+    """Turns what users give into what the kernels take.
+
+    Attributes
+    ----------
+    unit : str
+        What one of the things to select from is called.
+    """
+
+    unit: str
+
+    def read(self, estimator: Any, X: Any) -> Table:
+        """Check the training data; names and counts are remembered as scikit-learn does."""
+
+    def rows(self, table: Table, y: NDArray, weight: NDArray | None, merge: bool) -> DistinctRows:
+        """The training rows that count; ``merge`` says whether equal ones may become one."""
+
+    def bind(self, estimator: Any, table: Table, rows: DistinctRows) -> TrainingKernel:
+        """The weighted kernel of the training rows."""
+
+    def read_new(self, estimator: Any, X: Any) -> Any:
+        """Check new rows."""
+
+    def transform(self, estimator: Any, X: Any) -> Any:
+        """What is selected, or None if that is for scikit-learn to do."""
+
+
+def reader_for(kernel: Any) -> Reader:
+    """How an estimator with this kernel reads its data."""
+    return MatrixReader() if isinstance(kernel, str) and kernel == PRECOMPUTED else TableReader()
+
+
+class TableReader:
+    """Rows of features."""
+
+    unit = "column"
+    _encoder: TableEncoder
+
+    def read(self, estimator: Any, X: Any) -> Table:
+        """Columns as numbers, all finite."""
+        table = read_training(estimator, X)
+        refuse_infinite_columns(table)
+        imputer = Imputer.fit(table)
+        table = imputer.apply(table).within_reach()
+        self._encoder = replace(TableEncoder.of(table), fill=imputer.fill)
+        return table
+
+    def rows(self, table: Table, y: NDArray, weight: NDArray | None, merge: bool) -> DistinctRows:
+        """Rows in an order of their own, so that the order in which they came changes nothing."""
+        return distinct(table.values, y, weight, merge)
+
+    def bind(self, estimator: Any, table: Table, rows: DistinctRows) -> TrainingKernel:
+        """The kernel that the settings describe."""
+        values = table.values.tocsr() if sparse.issparse(table.values) else table.values
+        own = replace(table, values=values[rows.first])
+        return training_kernel(
+            estimator.kernel, estimator.base_kernel, estimator.standardize, own, estimator.nystrom,
+            shares=shares_of(rows.weight),
+        )  # fmt: skip
+
+    def read_new(self, estimator: Any, X: Any) -> Any:
+        """Columns of new rows."""
+        return read_new_numbers(estimator, X, self._encoder).values
+
+    def transform(self, estimator: Any, X: Any) -> Any:
+        """Nothing special."""
+        return None
+
+
+class MatrixReader:
+    """Kernel matrices of the rows, one for each weight."""
+
+    unit = "matrix"
+    _kernel: GivenKernels
+    _given: Any
+
+    def read(self, estimator: Any, X: Any) -> Table:
+        """Check the matrices; a column of the table sums up one of them."""
+        names, matrices = names_of(X), check_grams(matrices_of(X))
+        n = len(matrices[0])
+        if n < 2:
+            raise DataError(f"At least 2 rows are needed, got n_samples = {n}.")
+        estimator.n_features_in_ = len(matrices)
+        if names is not None:
+            estimator.feature_names_in_ = names
+        elif hasattr(estimator, "feature_names_in_"):
+            del estimator.feature_names_in_
+        self._given = X
+        sums = np.column_stack([K @ np.arange(n, dtype=float) for K in matrices])
+        return Table(sums, names, np.zeros(len(matrices), dtype=bool))
+
+    def rows(self, table: Table, y: NDArray, weight: NDArray | None, merge: bool) -> DistinctRows:
+        """All rows with a weight: which are the same is not known."""
+        return as_given(len(y), weight)
+
+    def bind(self, estimator: Any, table: Table, rows: DistinctRows) -> TrainingKernel:
+        """The sum of the matrices."""
+        weight = None
+        if len(rows.first) < len(rows.group) or rows.weight is not None:
+            weight = np.zeros(len(rows.group))
+            weight[rows.first] = 1.0 if rows.weight is None else rows.weight
+        kernel = GivenKernels(self._given, standardize=bool(estimator.standardize), weight=weight)
+        self._kernel = kernel
+        del self._given
+        return TrainingKernel(kernel, np.arange(kernel.n_kernels), kernel.constant)
+
+    def read_new(self, estimator: Any, X: Any) -> Any:
+        """Matrices between new rows and those of training; the kernel checks them."""
+        return X
+
+    def transform(self, estimator: Any, X: Any) -> Any:
+        """Matrices with a weight."""
+        chosen = np.flatnonzero(estimator.support_)
+        if isinstance(X, Mapping) and self._kernel.names is not None:
+            return {name: X[name] for name in self._kernel.names[chosen]}
+        return [X[k] for k in chosen]
+
+
+# -- kernels of a table ----------------------------------------------------------------------------
 
 
 def training_kernel(
@@ -152,19 +298,13 @@ def _widths(base_kernel: Any, table: Table, parameter: str) -> tuple[float, ...]
     if not (isinstance(base_kernel, FeatureKernel) or base_kernel in known):
         raise not_one_of(parameter, base_kernel, known, "a FeatureKernel")
     if isinstance(base_kernel, str) and base_kernel in RECIPES:
-        _refuse_text(table, "encode it")
+        refuse_text(table, "encode it")
         return BANDWIDTHS if base_kernel == "bandwidths" else None
     auto = isinstance(base_kernel, str) and base_kernel == "auto"
     own = RBF() if auto else resolve_kernel(base_kernel)
     if not auto and own != Delta():
-        _refuse_text(table, f"use {parameter}='auto', or encode it")
+        refuse_text(table, f"use {parameter}='auto', or encode it")
     return (1.0,) if type(own) is RBF and not table.categorical.any() else None
-
-
-def _refuse_text(table: Table, way: str) -> None:
-    if table.categorical.any():
-        columns = np.flatnonzero(table.categorical)
-        raise DataError(f"{table.sentence(columns, 'holds', 'hold')} text; {way}.")
 
 
 def _factor_bytes(values: Any, widths: tuple[float, ...]) -> float:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 from sklearn.utils import ClassifierTags, RegressorTags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 
-from kernelpath.estimators import _path_cv_setup as setup_checks
 from kernelpath.estimators.lp_kta import LpKTASelector
+from kernelpath.evaluation.measures import GIVE_SHARES, resolve_scorer
+from kernelpath.predictors.choice import is_own
 
 if TYPE_CHECKING:
     from kernelpath.estimators.path_cv import PathCV
@@ -18,15 +19,16 @@ def gives(method: str) -> Any:
     """Whether the model, or before fit the predictor, has a method."""
 
     def check(self: PathCV) -> bool:
-        own = setup_checks.is_own(self.predictor)
-        if method == "predict_proba" and own and not self.probability:
+        own = is_own(self.predictor)
+        shares = self.probability or getattr(self.predictor, "name", self.predictor) in GIVE_SHARES
+        if method == "predict_proba" and own and not shares:
             raise AttributeError("PathCV has predict_proba with probability=True only")
         model = getattr(self, "model_", None)
         if model is not None:
             given = model.has_proba if method == "predict_proba" else model.has_decision
             return given and self.task_ == "classification"
         if own:
-            return self.task != "regression" and (method == "decision_function" or self.probability)
+            return self.task != "regression" and (method == "decision_function" or shares)
         return hasattr(self.predictor, method)
 
     return check
@@ -34,10 +36,11 @@ def gives(method: str) -> Any:
 
 def with_task_tags(tags: Any, kind: str, predictor: Any) -> Any:
     """Say whether this is a classifier or a regressor, and whether sparse tables will do."""
-    own = setup_checks.is_own(predictor)
+    own = is_own(predictor)
     tags.input_tags.sparse = own or predictor.__sklearn_tags__().input_tags.sparse
+    tags.input_tags.allow_nan = own or predictor.__sklearn_tags__().input_tags.allow_nan
     tags.target_tags.required = True
-    if kind == "auto" and not setup_checks.is_own(predictor):
+    if kind == "auto" and not is_own(predictor):
         known = {"classifier": "classification", "regressor": "regression"}
         kind = known.get(predictor.__sklearn_tags__().estimator_type, "auto")
     if kind == "classification":
@@ -55,14 +58,14 @@ def metadata_router(model: PathCV) -> MetadataRouter:
         router.add(selector=model.selector, method_mapping=to_fit)
     elif model.selector is None:
         router.add(selector=LpKTASelector(), method_mapping=to_fit)
-    if not setup_checks.is_own(model.predictor):
+    if not is_own(model.predictor):
         router.add(predictor=model.predictor, method_mapping=to_fit)
     if hasattr(model.cv, "split"):
         to_split = MethodMapping().add(caller="fit", callee="split")
         router.add(splitter=model.cv, method_mapping=to_split)
     if model.scoring is None:  # the user cannot have said what the default takes
         return router
-    scorer, _ = setup_checks.resolve_scorer(model.scoring, "classification")
+    scorer, _ = resolve_scorer(model.scoring, "classification")
     to_score = MethodMapping().add(caller="fit", callee="score").add(caller="score", callee="score")
     router.add(scorer=scorer, method_mapping=to_score)
     return router

@@ -2,20 +2,392 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
+from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
 
-from kernelpath.estimators._gmkl import GMKLBase
-from kernelpath.estimators._scored import ScoredClassifier, ScoredRegressor
-from kernelpath.mkl.losses import EpsilonInsensitive, Hinge, Loss
-from kernelpath.tables.rows import mean_of, shares_of, spread_of
-from kernelpath.tables.table import refuse_infinite
-from kernelpath.tables.targets import encode_target
+from kernelpath.estimators._base import (
+    PathSelector,
+    ScoredClassifier,
+    ScoredRegressor,
+    require_target,
+)
+from kernelpath.estimators._gmkl_kernels import Reader, TrainingKernel, reader_for
+from kernelpath.mkl.feasible_sets import CappedSimplex, NonNegative, Simplex
+from kernelpath.mkl.losses import LOSSES, EpsilonInsensitive, Hinge, Loss
+from kernelpath.mkl.problem import Problem
+from kernelpath.mkl.regularizers import L1, Lp, NoRegularizer
+from kernelpath.mkl.solvers.base import CONVERGED, STALLED, Solution, natural_start
+from kernelpath.mkl.solvers.choice import solve
+from kernelpath.mkl.solvers.fixed import svm_at, weights_by_rule
+from kernelpath.tables.missing import with_targets
+from kernelpath.tables.reading import one_column
+from kernelpath.tables.rows import DistinctRows, mean_of, shares_of, spread_of
+from kernelpath.tables.table import Table, refuse_infinite, report_constant
+from kernelpath.tables.targets import (
+    against_rest,
+    as_vector,
+    check_lengths,
+    check_sample_weight,
+    encode_target,
+)
+from kernelpath.tracers import gmkl as tracing
+from kernelpath.tracers.gmkl import feature_weights, path_of, trace
 from kernelpath.utils import checks
+from kernelpath.utils.checks import Idle, refuse_idle
+from kernelpath.utils.probes import is_own, probe_dual, probe_feasible, probe_regularizer
+from kernelpath.utils.progress import begin, progress_bar, working
+from kernelpath.utils.threads import one_thread_up_to
 from kernelpath.utils.units import in_units, size_exponent
+from kernelpath.utils.warn import warn
+
+METHOD = "gmkl"
+ONE_THREAD_ROWS = 1000
+FEWER = 4  # times that a default strength which leaves nothing is divided
+#: Published methods as settings.
+PRESETS: dict[str, dict[str, Any]] = {
+    # Rakotomamonjy, Bach, Canu, Grandvalet, JMLR 2008: weights that sum to one.
+    "simple_mkl": {
+        "base_kernel": "simple_mkl", "feasible": Simplex(1.0), "regularizer": NoRegularizer(),
+    },
+    # Kloft, Brefeld, Sonnenburg, Zien, JMLR 2011.
+    "lp_mkl": {"regularizer": Lp(4.0 / 3.0)},
+    # Varma and Babu, ICML 2009; Jain, Vishwanathan, Varma, KDD 2012.
+    "product_l1": {"kernel": "product"},
+    "uniform": {"weights": "uniform"},
+    # Cortes, Mohri, Rostamizadeh, JMLR 2012, Proposition 9.
+    "centered_kta": {"weights": "centered_kta"},
+    # Eq. (7) of the lp-KTA paper: lambda_2 is strength / p, and C is twice lambda_1.
+    "square_loss_lp_mkl": {"loss": "least_squares", "regularizer": Lp(2.0), "exponents": 21},
+}  # fmt: skip
+
+
+class GMKLBase(PathSelector):
+    """What classifier and regressor share: all but the target and the default loss."""
+
+    _task: str
+    _losses: tuple[str, ...]
+
+    def __init__(
+        self,
+        kernel: Any = "sum",
+        regularizer: Any = None,
+        C: float = 1.0,
+        *,
+        base_kernel: Any = "auto",
+        feasible: Any = None,
+        loss: Any = None,
+        solver: str = "auto",
+        tol: float = 1e-3,
+        max_iter: int | None = None,
+        strengths: Any = None,
+        exponents: Any = None,
+        smallest_ratio: float | None = None,
+        n_features_to_select: int | None = None,
+        n_init: int = 1,
+        standardize: bool = True,
+        weights: Any = "learn",
+        nystrom: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.kernel = kernel
+        self.regularizer = regularizer
+        self.C = C
+        self.base_kernel = base_kernel
+        self.feasible = feasible
+        self.loss = loss
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.strengths = strengths
+        self.exponents = exponents
+        self.smallest_ratio = smallest_ratio
+        self.n_features_to_select = n_features_to_select
+        self.n_init = n_init
+        self.standardize = standardize
+        self.weights = weights
+        self.nystrom = nystrom
+        self.random_state = random_state
+
+    @property
+    def weights_inside(self) -> bool:
+        """Whether the weights are inside one kernel of all features, and not those of a sum."""
+        return isinstance(self.kernel, str) and self.kernel in ("product", "polynomial")
+
+    @classmethod
+    def preset(cls, name: str, **params: Any) -> Self:
+        """An estimator with the settings of a published method.
+
+        Parameters
+        ----------
+        name : {"simple_mkl", "lp_mkl", "product_l1", "uniform", "centered_kta", \
+"square_loss_lp_mkl"}
+            SimpleMKL (weights on the simplex), lp-norm MKL (p = 4/3), the product of Gaussian
+            kernels with an l1 norm, equal weights, weights by centred kernel-target alignment, or
+            lp-norm MKL with square loss as a path over p.
+        **params
+            Settings of your own, which replace those of the preset.
+
+        Examples
+        --------
+        >>> import kernelpath as kp
+        >>> kp.GMKLClassifier.preset("uniform", C=10.0)
+        GMKLClassifier(C=10.0, weights='uniform')
+        """
+        checks.one_of("preset", name, PRESETS)
+        return cls(**(PRESETS[name] | params))
+
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Any:
+        """Learn weights and machine, and with `strengths` or `exponents` the path.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or dataframe of shape (n_samples, n_features)
+            With ``kernel="precomputed"`` the kernel matrices: a list, a dict from names, or an
+            array of shape (n_kernels, n_samples, n_samples).
+        y : array of shape (n_samples,)
+        sample_weight : array of shape (n_samples,), optional
+            A row of weight 2 counts as one that is there twice, and one of weight 0 as one that
+            is not there: in the loss and in widths, means and scales of the kernels.  For hinge
+            and eps-insensitive losses; the others take weights of 0 and 1 only.  A kernel object
+            of your own sees the rows with a weight, once each.
+
+        Returns
+        -------
+        self
+        """
+        self._check_settings()
+        self._forget()
+        require_target(self, y)
+        with progress_bar():
+            self._fit(X, y, sample_weight)
+        return self
+
+    def _forget(self) -> None:
+        """Take away what an earlier fit with other settings left."""
+        for name in ("path_", "trace_left_out_"):
+            if hasattr(self, name):
+                delattr(self, name)
+
+    def _fit(self, X: Any, y: ArrayLike, sample_weight: Any) -> None:
+        begin("reading")
+        self._reader: Reader = reader_for(self.kernel)
+        table = self._reader.read(self, X)
+        table, y, sample_weight = with_targets(table, one_column(y), sample_weight)
+        y = as_vector(y)
+        check_lengths(table.shape[0], y)
+        if sample_weight is not None:
+            sample_weight = check_sample_weight(sample_weight, len(y))
+        loss = self._checked_loss()
+        merge = getattr(loss, "takes_weights", False)
+        self._rows: DistinctRows = self._reader.rows(table, y, sample_weight, merge)
+        targets = self._targets(y[self._rows.first], self._rows.weight)
+        duals = tuple(loss.dual(target, self._rows.weight) for target in targets)
+        feasible = NonNegative() if self.feasible is None else self.feasible
+        with one_thread_up_to(ONE_THREAD_ROWS, len(y)):
+            begin("kernels")
+            self._bound: TrainingKernel = self._reader.bind(self, table, self._rows)
+            self._bound = self._bound.without_constant()
+            report_constant(table, self._bound.constant, what=self._reader.unit)
+            if self.nystrom is not None:
+                self.trace_left_out_ = self._bound.kernel.left_out  # type: ignore[attr-defined]
+            self._learn(Problem(self._bound.kernel, duals, L1(), feasible), table, y)
+
+    def _checked_loss(self) -> Loss:
+        """The loss that was given, by name with cost `C`, or the default."""
+        if not isinstance(self.loss, str):
+            return self._default_loss() if self.loss is None else self.loss
+        checks.one_of("loss", self.loss, self._losses, "a loss")
+        if self.loss == "epsilon_insensitive":
+            return self._default_loss()
+        return LOSSES[self.loss](self.C)
+
+    def _targets(self, y: NDArray, sample_weight: Any) -> list[NDArray[np.float64]]:
+        """The target as numbers, one for each output; remembers what they stand for."""
+        raise NotImplementedError
+
+    def _default_loss(self) -> Loss:
+        raise NotImplementedError
+
+    def _learn(self, problem: Problem, table: Table, y: NDArray) -> None:
+        probe_objects(self, problem)
+        if _by_rule(self):
+            begin("weights by a rule")
+            weights = weights_by_rule(problem, self.weights, shares_of(self._rows.weight))
+            self._keep(svm_at(problem, weights, self.tol))
+        elif not _traces(self):
+            begin("weights")
+            self._keep(self._solve(problem))
+        else:
+            solutions = self._trace(problem, table, y)
+            missed = sum(one.status != CONVERGED for one in solutions)
+            chosen = solutions[self._position(self.n_features_to_select)]
+            self._keep(chosen, missed, len(solutions))
+
+    def _trace(self, problem: Problem, table: Table, y: NDArray) -> list[Solution]:
+        """Set the path, and return its solutions."""
+        norm = self.regularizer
+        if self.exponents is None:
+            name, how = "strength", (self.strengths, self.smallest_ratio)
+            parameters, steps = tracing.along_strengths(norm, problem, *how)
+        else:
+            name = "p"
+            parameters, steps = tracing.along_exponents(norm, problem, self.exponents)
+        update = begin("path")
+        # Of several optima, the one that comes from many features is the better one: features
+        # that act only together are not found from none.
+        order = slice(None) if problem.is_convex else slice(None, None, -1)
+        solutions = list(
+            trace(
+                problem,
+                steps[order],
+                solver=self.solver,
+                tell=lambda done: update(done, len(steps)),
+                **self._options(),
+            )
+        )[order]
+        self.path_ = path_of(
+            solutions,
+            parameters,
+            self._bound.features,
+            table.shape[1],
+            method=METHOD,
+            parameter_name=name,
+            feature_names=table.names,
+            provenance=self._describe(table, y, task=self._task),
+        )
+        return solutions
+
+    def _solve(self, problem: Problem) -> Solution:
+        """Best of ``n_init`` runs; convex problems need one."""
+        regularizer = tracing.at_one_point(self.regularizer, problem)
+        problem = replace(problem, regularizer=regularizer)
+        found = solve(problem, self.solver, **self._options())
+        for _ in range(FEWER if self.regularizer is None and problem.is_convex else 0):
+            if found.weights.any():
+                break
+            problem = replace(problem, regularizer=tracing.weaker(problem.regularizer))
+            found = solve(problem, self.solver, **self._options())
+        rng = check_random_state(self.random_state)
+        for _ in range(1, 1 if problem.is_convex else self.n_init):
+            start = natural_start(problem, None)
+            start = start * rng.uniform(0.0, 2.0, size=len(start))
+            other = solve(problem, self.solver, start, **self._options())
+            if other.objective < found.objective:
+                found = other
+        return found
+
+    def _options(self) -> dict[str, Any]:
+        options: dict[str, Any] = {"tol": self.tol}
+        return options if self.max_iter is None else options | {"max_iter": self.max_iter}
+
+    def _position(self, n_features: Any) -> int:
+        """Place of the point to keep: the last, or the one with as many features as asked for."""
+        if n_features is None:
+            return len(self.path_) - 1
+        sizes = self.path_.n_selected
+        whole = checks.is_whole(n_features)
+        if whole and 0 < n_features <= self.n_features_in_ and not (sizes == n_features).any():
+            smaller = int(sizes[sizes < n_features].max(initial=0))
+            warn(
+                f"No point of the path has exactly {n_features} features; the one with {smaller} "
+                "is kept. More points may have one.",
+            )
+            n_features = smaller
+        point = self._choose_point(self.path_, n_features)
+        return int(np.flatnonzero(sizes == point.n_selected)[-1])
+
+    def _keep(self, solution: Solution, missed: int = 0, n_points: int = 1) -> None:
+        """Fitted attributes of one solution."""
+        if solution.status != CONVERGED or missed:
+            warn(self._shortfall(solution, missed, n_points), ConvergenceWarning)
+        if not solution.weights.any():
+            warn(
+                "No kernel has a weight: the model is a constant. Give the regularizer less "
+                "strength, or raise C.",
+            )
+        self.weights_ = solution.weights
+        self.feature_importances_ = feature_weights(
+            solution.weights, self._bound.features, self.n_features_in_
+        )
+        self.support_ = self.feature_importances_ > 0
+        self.dual_coef_ = self._rows.spread(solution.at.U.T)
+        self.intercept_ = np.array([one.bias for one in solution.at.solutions])
+        self.objective_, self.gap_ = solution.objective, solution.gap
+        self.residual_ = solution.residual
+        self.n_svm_, self.n_iter_ = solution.n_svm, solution.n_iter
+        self.status_ = solution.status
+
+    def _shortfall(self, solution: Solution, missed: int, n_points: int) -> str:
+        """How far the solver stayed behind the tolerance."""
+        if solution.status == CONVERGED:
+            return (
+                f"At {missed} of {n_points} points of the path tol={self.tol:g} was not reached; "
+                "path_.gaps and path_.kkt say where. Raise max_iter or tol."
+            )
+        state = f"a stationarity residual of {solution.residual:.1e}"
+        if solution.gap is not None:
+            state = f"a certified gap of {solution.gap:.1e}"
+        way = "raise tol, or try another solver" if solution.status == STALLED else "raise max_iter"
+        return (
+            f"The solver stopped ({solution.status}) with {state} where tol={self.tol:g} was "
+            f"asked for; {way}."
+        )
+
+    # -- use ---------------------------------------------------------------------------------------
+
+    @working("predictions")
+    def _values(self, X: Any) -> NDArray[np.float64]:
+        """Decision values of new rows, one column per output."""
+        check_is_fitted(self, "weights_")
+        new = self._reader.read_new(self, X)
+        own = self._rows.gather(self.dual_coef_)
+        with np.errstate(over="ignore", invalid="ignore"):
+            values = self._bound.values(self.weights_, new, own.T) + self.intercept_
+        return refuse_infinite(values)
+
+    def transform(self, X: Any) -> Any:
+        """Keep the selected features; of given kernel matrices, the selected ones as a list."""
+        check_is_fitted(self, "weights_")
+        chosen = self._reader.transform(self, X)
+        return super().transform(X) if chosen is None else chosen
+
+    def _get_support_mask(self) -> NDArray[np.bool_]:
+        check_is_fitted(self, "support_")
+        return self.support_
+
+    # -- settings ----------------------------------------------------------------------------------
+
+    def _check_settings(self) -> None:
+        checks.real("C", self.C, above=0, bools=True)
+        checks.real("tol", self.tol, above=0, bools=True)
+        if self.smallest_ratio is not None:
+            checks.real("smallest_ratio", self.smallest_ratio, above=0, bools=True)
+        if self.tol >= 1:
+            raise ValueError(f"tol is a relative gap and must be smaller than 1, got {self.tol!r}")
+        least = "be at least 1, a whole number"
+        checks.whole("n_init", self.n_init, at_least=1, must=least)
+        if self.max_iter is not None:
+            checks.whole("max_iter", self.max_iter, at_least=1, must=least)
+        check_objects(self.regularizer, self.feasible, self.loss)
+        if self.strengths is not None and self.exponents is not None:
+            raise ValueError("a path goes over strengths or over exponents; leave out one")
+        tracing.check_points("strengths", self.strengths)
+        tracing.check_points("exponents", self.exponents)
+        refuse_idle(self, IDLE)
+        self._check_ratio()
+
+    def _check_ratio(self) -> None:
+        """The strengths of a path that is given by their number fall to a part of the largest."""
+        counted = self.strengths is not None and np.ndim(self.strengths) == 0
+        if counted and self.smallest_ratio is not None:
+            checks.real("smallest_ratio", self.smallest_ratio, below=1, must="be smaller than 1")
 
 
 class GMKLClassifier(ScoredClassifier, GMKLBase):
@@ -110,47 +482,6 @@ class GMKLClassifier(ScoredClassifier, GMKLBase):
     True
     """
 
-    def __init__(
-        self,
-        kernel: Any = "sum",
-        regularizer: Any = None,
-        C: float = 1.0,
-        *,
-        base_kernel: Any = "rbf",
-        feasible: Any = None,
-        loss: Any = None,
-        solver: str = "auto",
-        tol: float = 1e-3,
-        max_iter: int | None = None,
-        strengths: Any = None,
-        exponents: Any = None,
-        smallest_ratio: float | None = None,
-        n_features_to_select: int | None = None,
-        n_init: int = 1,
-        standardize: bool = True,
-        weights: Any = "learn",
-        nystrom: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.kernel = kernel
-        self.regularizer = regularizer
-        self.C = C
-        self.base_kernel = base_kernel
-        self.feasible = feasible
-        self.loss = loss
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.strengths = strengths
-        self.exponents = exponents
-        self.smallest_ratio = smallest_ratio
-        self.n_features_to_select = n_features_to_select
-        self.n_init = n_init
-        self.standardize = standardize
-        self.weights = weights
-        self.nystrom = nystrom
-        self.random_state = random_state
-
     _task = "classification"
     _losses = ("hinge", "squared_hinge", "huber_hinge", "least_squares")
 
@@ -159,10 +490,7 @@ class GMKLClassifier(ScoredClassifier, GMKLBase):
         target = encode_target(y, task="classification", sample_weight=sample_weight)
         assert target.classes is not None
         self.classes_: NDArray = target.classes
-        codes = np.searchsorted(self.classes_, y)
-        if len(self.classes_) == 2:
-            return [np.where(codes == 1, 1.0, -1.0)]
-        return [np.where(codes == k, 1.0, -1.0) for k in range(len(self.classes_))]
+        return against_rest(y, self.classes_)
 
     def _default_loss(self) -> Loss:
         return Hinge(self.C)
@@ -212,7 +540,7 @@ smallest_ratio, n_features_to_select, n_init, standardize, weights, nystrom, ran
         C: float = 1.0,
         epsilon: float = 0.1,
         *,
-        base_kernel: Any = "rbf",
+        base_kernel: Any = "auto",
         feasible: Any = None,
         loss: Any = None,
         solver: str = "auto",
@@ -228,25 +556,14 @@ smallest_ratio, n_features_to_select, n_init, standardize, weights, nystrom, ran
         nystrom: int | None = None,
         random_state: Any = None,
     ) -> None:
-        self.kernel = kernel
-        self.regularizer = regularizer
-        self.C = C
+        super().__init__(
+            kernel, regularizer, C, base_kernel=base_kernel, feasible=feasible, loss=loss,
+            solver=solver, tol=tol, max_iter=max_iter, strengths=strengths, exponents=exponents,
+            smallest_ratio=smallest_ratio, n_features_to_select=n_features_to_select,
+            n_init=n_init, standardize=standardize, weights=weights, nystrom=nystrom,
+            random_state=random_state,
+        )  # fmt: skip
         self.epsilon = epsilon
-        self.base_kernel = base_kernel
-        self.feasible = feasible
-        self.loss = loss
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.strengths = strengths
-        self.exponents = exponents
-        self.smallest_ratio = smallest_ratio
-        self.n_features_to_select = n_features_to_select
-        self.n_init = n_init
-        self.standardize = standardize
-        self.weights = weights
-        self.nystrom = nystrom
-        self.random_state = random_state
 
     _task = "regression"
     _losses = ("epsilon_insensitive", "least_squares")
@@ -272,3 +589,100 @@ smallest_ratio, n_features_to_select, n_init, standardize, weights, nystrom, ran
         values = self._values(X)[:, 0] * self._scale + self._mean
         with np.errstate(over="ignore"):
             return refuse_infinite(in_units(values, -self._unit))
+
+
+# -- what settings have to be ----------------------------------------------------------------------
+
+
+NEEDS = {
+    "regularizer": (("value", "gradient", "hess_diag"), "kp.L1(1.0)"),
+    "feasible": (("project", "start"), "kp.Simplex(1.0)"),
+    "loss": (("dual",), "'least_squares'"),
+}
+
+
+def check_objects(regularizer: Any, feasible: Any, loss: Any) -> None:
+    """Refuse what is no regularizer, set or loss, and a problem that nothing bounds."""
+    given = {"regularizer": regularizer, "feasible": feasible, "loss": loss}
+    for name, value in given.items():
+        methods, example = NEEDS[name]
+        if value is None or (name == "loss" and isinstance(value, str)):
+            continue
+        if isinstance(value, type):
+            raise TypeError(f"{name} must be an object such as {example}, got the class {value!r}")
+        if not all(hasattr(value, method) for method in methods):
+            raise TypeError(f"{name} must be an object such as {example}, got {value!r}")
+    bounded = feasible is not None and getattr(feasible, "bounded", True)
+    if isinstance(regularizer, NoRegularizer) and not bounded:
+        raise ValueError(
+            "NoRegularizer needs a bounded feasible set, such as kp.Simplex(1.0), or the weights "
+            "would grow without end"
+        )
+
+
+def probe_objects(estimator: Any, problem: Problem) -> None:
+    """Hold a regularizer, set or loss of the user's own against itself, at a few weights."""
+    n = problem.kernel.n_kernels
+    if not isinstance(estimator.loss, str | None) and is_own(estimator.loss):
+        for dual in problem.duals:
+            probe_dual(estimator.loss, dual, problem.kernel.n_rows)
+    if estimator.feasible is not None and is_own(estimator.feasible):
+        probe_feasible(estimator.feasible, n)
+    own = estimator.regularizer
+    if own is not None and is_own(own):
+        probe_regularizer(own, n, estimator.feasible)
+        if estimator.strengths is not None and hasattr(own, "with_strength"):
+            for strength in (0.5, 2.0):
+                probe_regularizer(own.with_strength(strength), n, estimator.feasible)
+
+
+# -- settings without effect -----------------------------------------------------------------------
+
+
+def _named(estimator: Any) -> str | None:
+    return estimator.kernel if isinstance(estimator.kernel, str) else None
+
+
+def _by_rule(estimator: Any) -> bool:
+    return not (isinstance(estimator.weights, str) and estimator.weights == "learn")
+
+
+def _traces(estimator: Any) -> bool:
+    return estimator.strengths is not None or estimator.exponents is not None
+
+
+def _fixed_sum(estimator: Any) -> bool:
+    simplex = isinstance(estimator.feasible, Simplex | CappedSimplex)
+    return simplex and isinstance(estimator.regularizer, L1 | None)
+
+
+ON_A_RULE = "on weights that are set by a rule"
+IDLE = (
+    Idle("nystrom", lambda own: _named(own) != "sum",
+         "without kernel='sum', whose kernels it approximates"),
+    Idle("base_kernel", lambda own: _named(own) != "sum",
+         "without kernel='sum': it is the kernel of a feature there"),
+    Idle("standardize", lambda own: _named(own) == "sum",
+         "with kernel='sum', whose kernels have widths in standard deviations and a mean diagonal "
+         "of 1"),
+    Idle("strengths", _by_rule, f"{ON_A_RULE}, which are one point; a path needs weights='learn'"),
+    Idle("exponents", _by_rule, f"{ON_A_RULE}, which are one point; a path needs weights='learn'"),
+    Idle("regularizer", _by_rule, ON_A_RULE, "leave one of them out"),
+    Idle("feasible", _by_rule, ON_A_RULE, "leave one of them out"),
+    Idle("solver", _by_rule, ON_A_RULE, "leave one of them out"),
+    Idle("max_iter", _by_rule, ON_A_RULE, "leave one of them out"),
+    Idle("n_init", _by_rule, ON_A_RULE, "leave one of them out"),
+    Idle("n_init", lambda own: _named(own) in ("sum", "precomputed"),
+         "on a sum of kernels, whose problem is convex: one start finds the optimum"),
+    Idle("n_init", _traces, "along a path, where each point starts from the last"),
+    Idle("strengths", _fixed_sum, "where the sum of the weights is fixed",
+         "leave out feasible, or take another regularizer"),
+    Idle("n_features_to_select", lambda own: not _traces(own), "without strengths or exponents",
+         "give both"),
+    Idle("smallest_ratio", lambda own: own.strengths is None or np.ndim(own.strengths) > 0,
+         "without a number of strengths", "give both"),
+    Idle("C", lambda own: own.loss is not None and not isinstance(own.loss, str),
+         "beside a loss that is an object and has a cost of its own", "give it there"),
+    Idle("epsilon", lambda own: own.loss not in (None, "epsilon_insensitive"),
+         "with another loss than the eps-insensitive one"),
+)  # fmt: skip

@@ -12,9 +12,8 @@ from sklearn.utils import check_random_state
 
 from kernelpath.alignment import align_table
 from kernelpath.alignment.api import without_weightless_rows
-from kernelpath.errors import DataError, NothingSelectedWarning
+from kernelpath.errors import DataError, NothingSelectedWarning, naming
 from kernelpath.estimators._base import PathSelector
-from kernelpath.estimators._idle import Idle, refuse_idle
 from kernelpath.kernels import KERNELS, FeatureKernel, codes, formula_code
 from kernelpath.path.feature_path import FeaturePath, PathPoint
 from kernelpath.tables.table import Table, report_constant, unmasked
@@ -22,6 +21,7 @@ from kernelpath.tracers.lp_kta.divergences import Divergence, resolve_divergence
 from kernelpath.tracers.lp_kta.problem import INVERSE_E, PNormProblem
 from kernelpath.tracers.lp_kta.trace import LARGEST_REFERENCE, SOLVERS, grid, trace_path
 from kernelpath.utils import checks
+from kernelpath.utils.checks import Idle, refuse_idle
 from kernelpath.utils.progress import begin, progress_bar
 from kernelpath.utils.warn import warn
 
@@ -96,6 +96,14 @@ class LpKTASelector(PathSelector):
         Threads for the alignments.
     random_state : int, RandomState or None
         Permutations of ``norm_strength="noise"``.
+    missing : {"kernel", "impute", "drop", "error"}
+        What becomes of missing values (NaN, None, NaT, masked cells).  ``"kernel"``: in each column
+        they are a category of their own, so that it may inform that a value is missing;
+        ``"impute"``: the median, or the most frequent category; ``"drop"``: rows with a missing
+        value are left out; ``"error"``: refused by name.  Rows without a target are left out.
+    identifiers : {"drop", "keep"}
+        Whether columns of a dataframe that name its rows (text with a value of its own in most
+        rows, row numbers, whole numbers called an id) are left out, with a warning.
 
     Attributes
     ----------
@@ -150,7 +158,7 @@ class LpKTASelector(PathSelector):
         elimination_tol: float = 1e-3,
         solver: str = "exact",
         predictor_order: int = 1,
-        kernel: str | FeatureKernel = "rbf",
+        kernel: str | FeatureKernel = "auto",
         bandwidth: str = "std",
         gamma: ArrayLike | None = None,
         n_features_to_select: float | None = None,
@@ -158,6 +166,8 @@ class LpKTASelector(PathSelector):
         tol: float = 1e-8,
         n_jobs: int | None = None,
         random_state: Any = 0,
+        missing: str = "kernel",
+        identifiers: str = "drop",
     ) -> None:
         self.bregman_strength = bregman_strength
         self.norm_strength = norm_strength
@@ -177,6 +187,8 @@ class LpKTASelector(PathSelector):
         self.tol = tol
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.missing = missing
+        self.identifiers = identifiers
 
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> LpKTASelector:
         """Compute the alignments and trace the path.
@@ -193,7 +205,7 @@ class LpKTASelector(PathSelector):
         LpKTASelector
         """
         self._check_settings()
-        table, y = self._check_table(X, y)
+        table, y, sample_weight = self._check_rows(X, y, sample_weight)
         with progress_bar():
             result, target = self._align(table, y, sample_weight, begin("alignments"))
             report_constant(table, result.constant)
@@ -226,10 +238,8 @@ class LpKTASelector(PathSelector):
         """Return the end of the path; with ``"noise"`` also if nothing is above chance there."""
         if self.norm_strength != "noise" or path.n_selected[-1] > 0:
             return super()._sparsest_point(path)
-        warn(
-            "No feature exceeds the chance level of norm_strength='noise'; none is selected.",
-            NothingSelectedWarning,
-        )
+        text = "No feature exceeds the chance level of norm_strength='noise'; none is selected."
+        warn(naming(NothingSelectedWarning(text), "norm_strength"))
         return path[-1]
 
     def _align(
@@ -308,6 +318,7 @@ class LpKTASelector(PathSelector):
             )
         if self.predictor_order not in (0, 1, 2):
             raise ValueError(f"predictor_order must be 0, 1 or 2, got {self.predictor_order!r}")
+        checks.one_of("identifiers", self.identifiers, ("drop", "keep"))
         refuse_idle(self, IDLE)
 
     def _check_strengths(self) -> None:

@@ -16,23 +16,31 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from kernelpath.errors import PathFileError
-from kernelpath.estimators._model_file_v1 import first_version_settings
-from kernelpath.estimators._model_state import machine_forms, machine_from, machine_state
-from kernelpath.estimators._path_cv_setup import check_switches, is_own, resolve_scorer
+from kernelpath.estimators._path_cv_checks import check_switches
+from kernelpath.estimators.lp_kta import LpKTASelector
 from kernelpath.estimators.path_cv import PathCV
-from kernelpath.estimators.saved_settings import NotSaved, SettingsWriter, decode_all
+from kernelpath.estimators.saved_settings import SettingsWriter, decode_all
 from kernelpath.evaluation.cross_validation import FittedModel
+from kernelpath.evaluation.measures import resolve_scorer
 from kernelpath.evaluation.nested import NestedScore
 from kernelpath.evaluation.operating_point import OperatingPoint, check_rule
 from kernelpath.evaluation.scores import PathScores
 from kernelpath.evaluation.stability import stability_of
 from kernelpath.path.file import load_path, save_path
+from kernelpath.predictors import state
+from kernelpath.predictors.choice import is_own
+from kernelpath.predictors.joint_rbf import JointRBFSVM
 from kernelpath.predictors.libsvm import Task
+from kernelpath.predictors.linear import LinearModel
 from kernelpath.predictors.models import ConstantModel, KernelModel
+from kernelpath.predictors.trees import TreesModel
+from kernelpath.predictors.weighted_kernel import WeightedKernelSVM
 from kernelpath.tables.encoding import TableEncoder
+from kernelpath.tables.kinds import CODED, ColumnReading, Kind
 from kernelpath.utils.archive import (
     MAX_COLUMNS,
     MODEL,
+    NotSaved,
     building,
     decode_names,
     encode_names,
@@ -73,6 +81,7 @@ def save_model(model: PathCV, file: str | os.PathLike | BinaryIO) -> None:
     if header["has_names"]:
         arrays |= encode_names([str(name) for name in model.feature_names_in_])
     header["categories"] = _category_lists(model._encoder)
+    header["kinds"] = {str(j): one.kind.value for j, one in model._encoder.readings.items()}
     header["frame"] = model._encoder.names is not None
     if model._encoder.exponents is not None:  # units of huge and tiny columns
         arrays["exponents"] = model._encoder.exponents
@@ -140,7 +149,7 @@ def model_forms(header: dict[str, Any], label: str, max_columns: float = math.in
         kind = saved["kind"]
         own = constant
         if kind != ConstantModel.name:
-            own = machine_forms(kind, saved["meta"], n_columns)
+            own = state.model_forms(kind, saved["meta"], n_columns)
             own = {name: within(form, f"model {k} ") for name, form in own.items()}
         forms |= named(f"model {k}/", own)
     settings = [name for name in header["arrays"] if name.startswith("settings/")]
@@ -201,8 +210,20 @@ def _build(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> PathCV:
     path = load_path(io.BytesIO(arrays["path"].tobytes()), max_columns=header["n_features_in"])
     if path.n_features != header["n_features_in"]:
         raise ValueError("the path is over other columns than the model")
+    model = _with_settings(header, arrays, path.method)
+    model.path_ = path
+    _add_data(model, header, arrays)
+    _add_scores(model, header, arrays)
+    _add_models(model, header, arrays)
+    if not isinstance(model.scoring, NotSaved):  # a function cannot be saved
+        model.scorer_, _ = resolve_scorer(model.scoring, model.task_)
+    return model
+
+
+def _with_settings(header: dict[str, Any], arrays: dict[str, np.ndarray], method: str) -> PathCV:
+    """The model before its fit."""
     if header["format_version"] == 1:
-        model = PathCV(**first_version_settings(header, path.method))
+        model = PathCV(**first_version_settings(header, method))
     else:
         model = PathCV(**decode_all(header["settings"], _own(arrays, "settings")))
     if not is_own(model.predictor):
@@ -210,6 +231,11 @@ def _build(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> PathCV:
     check_switches(model)
     if not isinstance(model.rule, NotSaved):
         check_rule(model.rule, model.budget, model.tolerance)
+    return model
+
+
+def _add_data(model: PathCV, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+    """What is known of target and table: classes, names, categories, units."""
     model.task_ = header["task"]
     model.n_features_in_ = int(header["n_features_in"])
     classes = _labels(header["classes"], arrays)
@@ -218,19 +244,22 @@ def _build(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> PathCV:
         model.classes_ = classes
     if header["has_names"]:
         model.feature_names_in_ = np.array(decode_names(arrays), dtype=object)
-        if not np.array_equal(model.feature_names_in_, path.feature_names):
+        if not np.array_equal(model.feature_names_in_, model.path_.feature_names):
             raise ValueError("the columns of the path have other names than those of the model")
     names = model.feature_names_in_ if header["frame"] else None
-    categories = _checked_categories(header["categories"], model.n_features_in_)
-    model._encoder = TableEncoder(model.n_features_in_, names, categories, arrays.get("exponents"))
-    model.path_ = path
+    readings = _checked_readings(header, model.n_features_in_)
+    model._encoder = TableEncoder(model.n_features_in_, names, readings, arrays.get("exponents"))
+
+
+def _add_scores(model: PathCV, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+    """Scores of the folds and of the outer loop, with what follows from them."""
     parts = {name: _own(arrays, name) for name in header["parts"]}
     states = {name: (header["parts"][name], parts[name]) for name in parts}
     model.scores_ = PathScores.from_state(*states.pop("scores"))
     model.operating_point_ = OperatingPoint.from_state(*states.pop("point"))
     model.baseline_scores_ = {
-        name.removeprefix("baseline "): PathScores.from_state(*state)
-        for name, state in states.items()
+        name.removeprefix("baseline "): PathScores.from_state(*saved)
+        for name, saved in states.items()
     }
     for scores in (model.scores_, *model.baseline_scores_.values()):
         if scores.n_columns not in (None, model.n_features_in_):
@@ -239,7 +268,11 @@ def _build(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> PathCV:
     if "nested/per_fold" in arrays:
         own = _own(arrays, "nested")
         model.nested_score_ = NestedScore(**own, scoring=model.scores_.scoring)
-    task = Task(model.task_, classes, None, model.probability)
+
+
+def _add_models(model: PathCV, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+    """The models of all rows, by their number of features."""
+    task = Task(model.task_, getattr(model, "classes_", None), None, model.probability)
     model._models = {
         int(k): FittedModel(_model(saved, _own(arrays, f"model {k}"), task), saved["settings"])
         for k, saved in header["models"].items()
@@ -248,9 +281,6 @@ def _build(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> PathCV:
     if any(fitted.has_proba != calibrated for fitted in _machines(model)):
         raise ValueError("the machines are not calibrated as the model says")
     model.model_ = model._models[model.operating_point_.n_features].model
-    if not isinstance(model.scoring, NotSaved):  # a function cannot be saved
-        model.scorer_, _ = resolve_scorer(model.scoring, model.task_)
-    return model
 
 
 def _machines(model: PathCV) -> list[Any]:
@@ -263,6 +293,21 @@ def _check_classes(classes: np.ndarray | None, task: str) -> None:
         raise ValueError("the classes do not fit the task")
     if classes is not None and (len(classes) < 2 or not (classes[:-1] < classes[1:]).all()):
         raise ValueError("the classes are not two or more in order")
+
+
+def _checked_readings(header: dict[str, Any], n_columns: int) -> dict[int, ColumnReading]:
+    """How columns that are not of a type of numbers are read; old files know categories only."""
+    categories = _checked_categories(header["categories"], n_columns)
+    kinds = header.get("kinds") or dict.fromkeys(map(str, categories), Kind.CATEGORY.value)
+    readings = {}
+    for text, name in kinds.items():
+        column, kind = int(text), Kind(name)
+        if not 0 <= column < n_columns or (kind in CODED) != (column in categories):
+            raise ValueError(f"column {column} cannot be read as {name}")
+        readings[column] = ColumnReading(kind, categories.get(column))
+    if set(categories) - set(readings):
+        raise ValueError("there are categories of columns that have none")
+    return readings
 
 
 def _checked_categories(saved: dict[str, list], n_columns: int) -> dict[int, list]:
@@ -281,7 +326,7 @@ def _checked_categories(saved: dict[str, list], n_columns: int) -> dict[int, lis
 def _model_state(fitted: Any) -> tuple[str, dict[str, Any], dict[str, np.ndarray]]:
     if isinstance(fitted, ConstantModel):
         return ConstantModel.name, {}, {"value": fitted.value}
-    return machine_state(fitted.machine if isinstance(fitted, KernelModel) else fitted)
+    return state.model_state(fitted.machine if isinstance(fitted, KernelModel) else fitted)
 
 
 def _model(saved: dict[str, Any], arrays: dict[str, np.ndarray], task: Task) -> Any:
@@ -292,7 +337,9 @@ def _model(saved: dict[str, Any], arrays: dict[str, np.ndarray], task: Task) -> 
         if len(arrays["value"]) != (1 if task.classes is None else len(task.classes)):
             raise ValueError("the constant prediction does not fit the classes")
         return ConstantModel(arrays["value"], task.classes)
-    machine = machine_from(saved["kind"], saved["meta"], arrays, task)
+    machine = state.model_from(saved["kind"], saved["meta"], arrays, task)
+    if isinstance(machine, LinearModel | TreesModel):
+        return machine
     if machine.head is None:
         raise ValueError("a machine has no coefficients")
     return KernelModel(machine, task)
@@ -329,11 +376,57 @@ def _labels(kind: str | None, arrays: dict[str, np.ndarray]) -> np.ndarray | Non
 
 def _category_lists(encoder: TableEncoder) -> dict[str, list]:
     """Categories as JSON holds them: text, numbers and truth values."""
-    for column, values in encoder.categories.items():
+    coded = {j: one.categories or [] for j, one in encoder.readings.items() if one.kind in CODED}
+    for column, values in coded.items():
         if not all(isinstance(value, str | int | float | bool) for value in values):
             name = column if encoder.names is None else encoder.names[column]
             raise ValueError(
                 f"the categories of column {name!r} are neither text nor numbers and cannot be "
                 "saved"
             )
-    return {str(column): values for column, values in encoder.categories.items()}
+    return {str(column): values for column, values in coded.items()}
+
+
+# -- format 1 --------------------------------------------------------------------------------------
+
+
+# It left out without a word what JSON cannot hold.
+
+UNKNOWN = "left out by the kernelpath that wrote the file"
+PREDICTORS = {"WeightedKernelSVM": WeightedKernelSVM, "JointRBFSVM": JointRBFSVM}
+PARAMETERS = (
+    "predictor", "cv", "scoring", "rule", "n_features", "n_jobs", "verbose", "random_state",
+    "budget", "tolerance", "inner_cv", "nested", "class_weight", "probability", "task",
+    "memory_limit",
+)  # fmt: skip
+SELECTOR_PARAMETERS = (
+    "bregman_strength", "norm_strength", "divergence", "reference", "p_start", "p_stop", "step",
+    "elimination_tol", "solver", "predictor_order", "kernel", "bandwidth", "gamma",
+    "n_features_to_select", "task", "tol", "n_jobs", "random_state",
+)  # fmt: skip
+
+
+def first_version_settings(header: dict[str, Any], method: str) -> dict[str, Any]:
+    """Settings of the model, with a stand-in for each one that the file leaves open.
+
+    Parameters
+    ----------
+    header : dict
+        Of the file.
+    method : str
+        What traced the path in the file.  No selector and a path of lp-KTA mean the default one;
+        the settings of other selectors were not written.
+    """
+    known = {name: header["parameters"].get(name, NotSaved(UNKNOWN)) for name in PARAMETERS}
+    if isinstance(saved := known["predictor"], dict):
+        grids = {name: tuple(values) for name, values in saved["settings"].items()}
+        known["predictor"] = PREDICTORS[saved["kind"]](**grids)
+    if any(name.startswith("baseline ") for name in header["parts"]):
+        known["baselines"] = NotSaved(UNKNOWN)
+    selector = header["selector"]
+    if selector is not None:
+        settings = {name: selector.get(name, NotSaved(UNKNOWN)) for name in SELECTOR_PARAMETERS}
+        known["selector"] = LpKTASelector(**settings)
+    elif method != "lp-kta":
+        known["selector"] = NotSaved(f"a selector for paths of {method}, {UNKNOWN}")
+    return known

@@ -6,33 +6,31 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from kernelpath.errors import DataError, FewerFeaturesWarning, SameColumnsWarning
-from kernelpath.estimators._base import PathSelector
+from kernelpath.estimators._base import PathSelector, budgets_of, budgets_up_to, check_budgets
 from kernelpath.estimators._gmkl_kernels import training_kernel
-from kernelpath.estimators._idle import Idle, refuse_idle
-from kernelpath.estimators._nmmkl_units import (
-    budgets_of,
-    budgets_up_to,
-    check_budgets,
-    fixed_columns,
-    twins,
-    unit_of_columns,
-)
 from kernelpath.mkl.losses import DualProblem, EpsilonInsensitive, HuberHinge
 from kernelpath.mkl.problem import Problem
 from kernelpath.mkl.regularizers import NoRegularizer
 from kernelpath.mkl.solvers.base import CONVERGED
+from kernelpath.mkl.weighted_kernels.base import SumKernel
 from kernelpath.mkl.weighted_kernels.grouped import GroupedKernels
+from kernelpath.path.build import build_path
 from kernelpath.path.feature_path import FeaturePath
-from kernelpath.tables.table import Table, check_finite, report_constant
-from kernelpath.tables.targets import as_vector, encode_target, infer_task
-from kernelpath.tracers.gmkl import events_between
+from kernelpath.tables.table import Table, is_missing, report_constant, unmasked
+from kernelpath.tables.targets import (
+    against_rest,
+    as_vector,
+    check_lengths,
+    encode_target,
+    infer_task,
+)
 from kernelpath.tracers.nmmkl import BudgetPoint, published_bound, trace_budgets
 from kernelpath.tracers.nmmkl_rounding import RULES
 from kernelpath.utils import checks
+from kernelpath.utils.checks import Idle, refuse_idle
 from kernelpath.utils.progress import begin, progress_bar
 from kernelpath.utils.threads import one_thread_up_to
 from kernelpath.utils.warn import warn
@@ -42,8 +40,8 @@ ONE_THREAD_ROWS = 1000
 LARGEST, LEAST_TOL = 1e12, 1e-10
 SOLVERS = ("auto", "newton", "spg", "pgd", "working_set", "primal", "clarabel")
 MOST_BOUND_ROWS = 2000  # more rows: the bound of Theorem 4 would take longer than the path
-
-
+SAME = 1e-10  # relative: quadratic forms as close as that are those of one kernel
+N_PROBES = 3
 IDLE = (
     Idle("epsilon", lambda own: own._task == "classification",
          "on classes: it is that of the loss for numbers"),
@@ -175,7 +173,6 @@ FeatureKernel
         """
         self._check_settings()
         table, y = self._check_table(X, y)
-        check_finite(table)
         with progress_bar(), one_thread_up_to(ONE_THREAD_ROWS, table.shape[0]):
             begin("kernels")
             problem, columns = self._problem(table, as_vector(y))
@@ -184,9 +181,8 @@ FeatureKernel
 
     def _problem(self, table: Table, y: NDArray) -> tuple[Problem, list[NDArray[np.intp]]]:
         """The machine and its kernels, one for each unit of the budget; the columns of each."""
-        duals = self._duals(y, len(y))
-        if len(y) != table.shape[0]:
-            raise DataError(f"X has {table.shape[0]} rows, but y has {len(y)} values.")
+        duals = self._duals(y)
+        check_lengths(table.shape[0], y)
         bound = training_kernel("sum", self.kernel, True, table, parameter="kernel")
         if (bound.features < 0).any():
             raise ValueError(
@@ -216,7 +212,7 @@ FeatureKernel
         columns = [np.flatnonzero((units == unit) & ~bound.constant) for unit in kept]
         return Problem(kernel, duals, NoRegularizer()), columns
 
-    def _duals(self, y: NDArray, n: int) -> tuple[DualProblem, ...]:
+    def _duals(self, y: NDArray) -> tuple[DualProblem, ...]:
         task = infer_task(y, self.task)
         target = encode_target(y, task=task)
         self._task = task
@@ -228,12 +224,8 @@ FeatureKernel
             return (EpsilonInsensitive(self.C, self.epsilon, self.ridge).dual(scaled),)
         assert target.classes is not None
         self.classes_: NDArray = target.classes
-        codes = np.searchsorted(self.classes_, y)
         loss = HuberHinge(self.C, self.ridge)
-        if len(self.classes_) == 2:
-            return (loss.dual(np.where(codes == 1, 1.0, -1.0)),)
-        labels = [np.where(codes == k, 1.0, -1.0) for k in range(len(self.classes_))]
-        return tuple(loss.dual(label) for label in labels)
+        return tuple(loss.dual(signs) for signs in against_rest(y, self.classes_))
 
     def _budgets(self, n_units: int, n_fixed: int) -> list[int]:
         """Budgets in increasing order; what exceeds the usable features is cut, with a warning."""
@@ -318,17 +310,14 @@ FeatureKernel
         y: NDArray,
     ) -> FeaturePath:
         chosen = self._on_columns([one.choice.at.weights for one in points], columns) > 0
-        parameters = self.budgets_.astype(np.float64)
-        return FeaturePath(
+        return build_path(
             method=METHOD,
             parameter_name="budget",
-            parameters=parameters,
-            weights=sparse.csr_array(chosen.astype(np.float64)),
-            supports=sparse.csr_array(chosen),
+            parameters=self.budgets_.astype(np.float64),
+            weights=chosen.astype(np.float64),
             values=[one.objective for one in points],
             kkt=[one.relaxed.residual for one in points],
-            gaps=[np.nan if one.relaxed.gap is None else one.relaxed.gap for one in points],
-            events=events_between(chosen, parameters, table.names),
+            gaps=[one.relaxed.gap for one in points],
             feature_names=table.names,
             provenance=self._describe(table, y, task=self._task),
         )
@@ -393,3 +382,82 @@ FeatureKernel
         checks.one_of("rounding", self.rounding, RULES)
         checks.one_of("solver", self.solver, SOLVERS)
         check_budgets(self.n_features_to_select)
+
+
+# -- what a budget counts --------------------------------------------------------------------------
+
+
+def unit_of_columns(groups: Any, table: Table) -> NDArray[np.intp]:
+    """Unit of each column, from 0 on in the order of the table; every column alone by default."""
+    n = table.shape[1]
+    if groups is None:
+        return np.arange(n)
+    labels = np.asarray(unmasked(groups, "groups"), dtype=object)
+    if labels.shape != (n,):
+        raise DataError(
+            f"groups must have one label for each of the {n} columns, got shape {labels.shape}."
+        )
+    seen: dict[Any, int] = {}
+    found = []
+    for label in labels.tolist():
+        if is_missing(label):
+            raise DataError("groups has a label that is missing; give every column one.")
+        try:
+            found.append(seen.setdefault(label, len(seen)))
+        except TypeError as error:
+            raise DataError(f"groups needs names or numbers as labels, got {label!r}.") from error
+    return np.array(found, dtype=np.intp)
+
+
+def fixed_columns(must_include: Any, table: Table) -> NDArray[np.intp]:
+    """Columns that must be in: by name, by position, or by a mask."""
+    if must_include is None:
+        return np.zeros(0, dtype=np.intp)
+    one = isinstance(must_include, str) or checks.is_whole(must_include)
+    given = [must_include] if one else list(must_include)
+    if given and all(isinstance(value, bool | np.bool_) for value in given):
+        if len(given) != table.shape[1]:
+            raise DataError(
+                f"a mask for must_include needs {table.shape[1]} values, got {len(given)}."
+            )
+        return np.flatnonzero(given)
+    return np.unique(np.array([_column(value, table) for value in given], dtype=np.intp))
+
+
+def _column(one: Any, table: Table) -> int:
+    if isinstance(one, np.integer):
+        one = int(one)
+    if isinstance(one, str):
+        n = table.shape[1]
+        own = [f"x{j}" for j in range(n)] if table.names is None else table.names
+        names = [str(name) for name in own]
+        if one not in names:
+            raise DataError(f"must_include names the column {one!r}, which X does not have.")
+        return names.index(one)
+    if not isinstance(one, int) or not 0 <= one < table.shape[1]:
+        raise DataError(
+            f"must_include needs names or positions from 0 to {table.shape[1] - 1}, got {one!r}."
+        )
+    return one
+
+
+def twins(kernel: SumKernel) -> list[NDArray[np.intp]]:
+    """Kernels that are the same, as sets of at least two: no target can tell them apart.
+
+    Equal quadratic forms of random vectors mean equal kernels.
+
+    Examples
+    --------
+    >>> from kernelpath.mkl.weighted_kernels.storage import FactorKernels
+    >>> x = np.array([1.0, -2.0, 1.0])
+    >>> twins(FactorKernels(np.array([x, [0.0, 1.0, -1.0], -x]), np.arange(4)))
+    [array([0, 2])]
+    """
+    rng = np.random.default_rng(0)
+    probes = [rng.normal(size=(kernel.n_rows, 1)) for _ in range(N_PROBES)]
+    forms = np.array([kernel.quad(probe) for probe in probes])
+    order = np.lexsort(forms)
+    size = np.abs(forms).max(axis=0)
+    apart = np.abs(np.diff(forms[:, order], axis=1)) > SAME * size[order[1:]]
+    runs = np.split(order, np.flatnonzero(apart.any(axis=0)) + 1)
+    return [np.sort(run) for run in runs if len(run) > 1]

@@ -15,10 +15,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from kernelpath.errors import DataError
 from kernelpath.estimators import _path_cv_routing as routing
-from kernelpath.estimators._base import PlainSelector
-from kernelpath.estimators._notebook import NotebookCard
-from kernelpath.estimators._path_cv_prepare import baseline_studies, prepare, warn_of_baselines
-from kernelpath.estimators._path_cv_setup import is_own
+from kernelpath.estimators._base import NotebookCard, PlainSelector
+from kernelpath.estimators._path_cv_checks import baseline_studies, prepare
 from kernelpath.evaluation.checkpoint import FoldStore
 from kernelpath.evaluation.cross_validation import CrossValidation, FittedModel, FullPoint
 from kernelpath.evaluation.nested import nested_score
@@ -28,7 +26,13 @@ from kernelpath.evaluation.stability import stability_of
 from kernelpath.evaluation.study import unit_of_scores
 from kernelpath.path.feature_path import FeaturePath
 from kernelpath.predictors.base import HeldOutRegressor
-from kernelpath.tables.reading import read_new, read_new_numbers
+from kernelpath.predictors.choice import is_own
+from kernelpath.tables.reading import (
+    read_new,
+    read_new_numbers,
+    say_what_is_new,
+    with_all_columns,
+)
 from kernelpath.tables.table import Table
 from kernelpath.tables.targets import as_vector
 from kernelpath.tracers.any_selector import RANKED
@@ -59,17 +63,20 @@ class PathCV(NotebookCard, PlainSelector, BaseEstimator):
         A selector of this package (default :class:`LpKTASelector`), a scikit-learn estimator that
         ranks features (``scores_``, ``ranking_``, ``feature_importances_`` or ``coef_``), or a
         function ``rank(X, y)`` that returns one score per column.
-    predictor : {"auto", "weighted_kernel", "joint_rbf"}, predictor or estimator
+    predictor : str, predictor or estimator
         What predicts from the chosen features.  ``"weighted_kernel"``: SVM on the weighted sum of
         one-feature kernels, as in the papers.  ``"joint_rbf"``: RBF-SVM on all chosen columns
-        together, which sees interactions.  ``"auto"``: the better of the two, compared inside the
-        training part.  Their settings are tuned inside the training part too.
+        together, which sees interactions.  ``"logistic"`` (or ``"ridge"``, the same for numbers),
+        ``"boosting"``, ``"forest"``: plain models.  ``"auto"``: the best of a linear one, the
+        kernels and, with many rows, boosting instead of kernels, compared inside the training
+        part.  Their settings are tuned inside the training part too.
         :class:`WeightedKernelSVM` and :class:`JointRBFSVM` take other grids.  Any scikit-learn
         estimator is fitted as it is on the chosen columns.
     cv : int, splitter or iterable of splits
         A number gives shuffled folds: stratified for classes, by ``groups`` if those are given.
     scoring : str, callable or None
-        One measure; accuracy or R2 by default.
+        One measure; by default accuracy, balanced accuracy where a class is rarer than one to
+        four, or R2.
     rule : {"one_se", "best", "budget", "tolerance"} or callable
         ``"one_se"``: fewest features within one standard error of the best mean.  ``"budget"``:
         best with at most ``budget`` features.  ``"tolerance"``: fewest within ``tolerance`` of the
@@ -91,13 +98,17 @@ class PathCV(NotebookCard, PlainSelector, BaseEstimator):
         Loss of score that is accepted, for ``rule="tolerance"``.
     inner_cv : int, splitter or None
         Folds inside a training part that choose predictor and settings; default 3.
-    baselines : sequence of {"f_test", "forest"} or dict of name to selector
-        Other rankings, scored on the same folds with the same predictor, for :meth:`plot`.
+    baselines : sequence of str or dict of name to str or selector
+        Other methods, scored on the same folds with the same predictor, for :meth:`plot`: those of
+        :func:`kernelpath.methods` by name, taken as :func:`kernelpath.compare` takes them, or
+        selectors.
     nested : bool
         Repeat the whole procedure, the choice of the size included, in an outer loop;
         ``nested_score_`` is then honest for it.  Costs as many runs more as there are folds.
-    class_weight : dict, "balanced" or None
-        Weights of the classes in the SVMs of this package.
+    class_weight : dict, "balanced", "auto" or None
+        Weights of the classes in the predictors of this package.  ``"auto"``: every class counts
+        alike where the measure ranks rows or balances classes (such as ``"roc_auc"`` and ``"f1"``),
+        and, without ``scoring``, where a class is rarer than one to four.
     probability : bool
         Calibrate the SVMs, so that there is ``predict_proba``.
     task : {"auto", "classification", "regression"}
@@ -106,6 +117,13 @@ class PathCV(NotebookCard, PlainSelector, BaseEstimator):
         of the last few seconds, and the path or model under way, are computed again.
     memory_limit : int or str
         Bytes for kernel matrices held at the same time, or text such as ``"2GB"``.
+    missing : {"kernel", "impute", "drop", "error"}
+        What becomes of missing values: see :class:`LpKTASelector`.  Weighted sums of kernels treat
+        them as a category; other predictors of this package get the median or the most frequent
+        category of the training rows, and a column that says where a number was missing.
+        Selectors and estimators of others get the table as it is.
+    identifiers : {"drop", "keep"}
+        Whether columns that name rows are left out: see :class:`LpKTASelector`.
 
     Attributes
     ----------
@@ -161,11 +179,13 @@ class PathCV(NotebookCard, PlainSelector, BaseEstimator):
         inner_cv: Any = None,
         baselines: Any = (),
         nested: bool = False,
-        class_weight: Any = None,
+        class_weight: Any = "auto",
         probability: bool = False,
         task: str = "auto",
         memory: str | os.PathLike | None = None,
         memory_limit: int | str = 2**30,
+        missing: str = "kernel",
+        identifiers: str = "drop",
     ) -> None:
         self.selector = selector
         self.predictor = predictor
@@ -186,6 +206,8 @@ class PathCV(NotebookCard, PlainSelector, BaseEstimator):
         self.task = task
         self.memory = memory
         self.memory_limit = memory_limit
+        self.missing = missing
+        self.identifiers = identifiers
 
     # -- fit ----------------------------------------------------------------------------------
 
@@ -232,7 +254,7 @@ class PathCV(NotebookCard, PlainSelector, BaseEstimator):
                 known = run.scores_so_far()
                 if known is not None:
                     self.scores_ = known
-                interrupt.add_note(run.interrupted_note())
+                run.explain(interrupt)
                 raise
         self.__dict__.pop("_interrupted", None)
         return self
@@ -290,19 +312,19 @@ class PathCV(NotebookCard, PlainSelector, BaseEstimator):
         A model at another size is fitted when it is first asked for, on the rows of ``fit``.
         """
         model = self._model(n_features)
-        return model.predict(self._new_rows(X))
+        return model.predict(self._new_rows(X, n_features))
 
     @available_if(routing.gives("decision_function"))
     def decision_function(self, X: Any, n_features: int | None = None) -> NDArray:
         """Decision values: positive for the second of two classes, a column per class for more."""
         model = self._model(n_features)
-        return model.decision(self._new_rows(X))
+        return model.decision(self._new_rows(X, n_features))
 
     @available_if(routing.gives("predict_proba"))
     def predict_proba(self, X: Any, n_features: int | None = None) -> NDArray:
         """Probability of every class; for the SVMs of this package with ``probability=True``."""
         model = self._model(n_features)
-        return model.proba(self._new_rows(X))
+        return model.proba(self._new_rows(X, n_features))
 
     def score(
         self, X: Any, y: ArrayLike, *, n_features: int | None = None, **score_params: Any
@@ -321,10 +343,25 @@ class PathCV(NotebookCard, PlainSelector, BaseEstimator):
         judged.model_ = self._model(n_features)
         return float(self.scorer_(judged, X, y, **score_params))
 
-    def _new_rows(self, X: Any) -> Table:
+    def _new_rows(self, X: Any, n_features: int | None) -> Table:
         """New rows; estimators that are not of this package say themselves what they take."""
         read = read_new_numbers if is_own(self.predictor) else read_new
-        return read(self, X, self._encoder)
+        needed = self._needed(n_features)
+        table = read(self, with_all_columns(X, self._encoder, needed), self._encoder)
+        say_what_is_new(table, self._encoder, needed)
+        return table
+
+    def _needed(self, n_features: int | None) -> NDArray[np.intp]:
+        """Columns that the model of a size looks at."""
+        point = self.operating_point_
+        if n_features is None or n_features == point.n_features:
+            return np.flatnonzero(point.support)
+        if hasattr(self, "_run"):
+            return np.flatnonzero(self._run.point_at(int(n_features)).support)
+        try:
+            return np.flatnonzero(_loaded_point(self.path_, int(n_features)).support)
+        except DataError:  # a constant prediction, which looks at none of them
+            return np.zeros(0, dtype=np.intp)
 
     def _get_support_mask(self) -> NDArray[np.bool_]:
         check_is_fitted(self, "operating_point_")
@@ -424,9 +461,9 @@ class PathCV(NotebookCard, PlainSelector, BaseEstimator):
         Parameters
         ----------
         ax : matplotlib Axes, optional
-        baselines : sequence of names or dict of name to selector, optional
-            Default: all that were scored so far.  Others are scored now, on the same folds,
-            which takes as long as ``fit`` did for each.
+        baselines : sequence of str or dict of name to str or selector, optional
+            As in the constructor.  Default: all that were scored so far.  Others are scored now,
+            on the same folds, which takes as long as ``fit`` did for each.
         x : {"log", "linear", "fraction"}
             Axis of the number of features; ``"fraction"`` is the share of all columns.
 
@@ -463,8 +500,7 @@ class PathCV(NotebookCard, PlainSelector, BaseEstimator):
                 )
             run.check_unchanged()
             some = {name: names[name] for name in missing} if isinstance(names, dict) else missing
-            studies = baseline_studies(run.study, some)
-            warn_of_baselines(studies)
+            studies = baseline_studies(run.study, some, self.n_features)
             for name, study in studies.items():
                 with self._visible():
                     known[name] = run.score_baseline(name, study, self.verbose)

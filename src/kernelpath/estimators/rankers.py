@@ -23,14 +23,22 @@ from kernelpath.estimators.lp_kta import LpKTASelector
 from kernelpath.estimators.nmmkl import NMMKLSelector
 from kernelpath.path.feature_path import FeaturePath
 from kernelpath.tables.encoding import TableEncoder
+from kernelpath.tables.missing import imputed
 from kernelpath.tables.table import Table
 from kernelpath.tables.targets import as_vector
 from kernelpath.tracers.any_selector import Baseline, size_grid, trace
 from kernelpath.utils.provenance import fingerprint, versions
+from kernelpath.utils.warn import warn
 
 N_STRENGTHS = 20
 MOST_COLUMNS = 200  # of a path inside a kernel, which knows no short cuts
 L1KR_BUDGETS = (0.03, 0.3)  # of the norm: a path for each, in every fold
+
+
+def warn_of_columns(n_columns: int) -> None:
+    """Say that L1KR will not look at all columns of a wide table."""
+    if n_columns > MOST_COLUMNS:
+        warn(f"l1kr looks at {MOST_COLUMNS} columns only, in every fold the first by lp-kta there.")
 
 
 @dataclass(frozen=True)
@@ -51,7 +59,7 @@ class Ranker:
 
     def __call__(self, X: Any, y: Any) -> NDArray[np.float64]:
         """Score every column; higher is better."""
-        values = TableEncoder.fit(X)[1].values
+        values = imputed(TableEncoder.fit(X)[1]).values
         return RANKINGS[self.name](values, y, self.task, self.seed)
 
     @property

@@ -23,6 +23,7 @@ from sklearn.base import BaseEstimator
 
 from kernelpath.errors import DataError
 from kernelpath.kernels import KERNELS
+from kernelpath.utils.archive import NotSaved
 
 Arrays = dict[str, np.ndarray]
 
@@ -59,16 +60,6 @@ KNOWN = {
 HOMES = {name: module for module, names in KNOWN.items() for name in names}
 GENERATORS = ("MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64")
 LONGEST_REPR = 300
-
-
-class NotSaved:
-    """Stands for a setting that the file of a model does not hold; kept for its ``repr``."""
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-
-    def __repr__(self) -> str:
-        return f"<not saved: {self.text}>"
 
 
 class _Foreign(Exception):

@@ -57,6 +57,7 @@ def fold_key(study: Study, fingerprint: str, split: Split) -> str:
         study.inner_cv,
         study.seed,
         study.metadata,
+        study.routed,  # scores count weights only where nobody routes them
         split,
     )
     return work_key(*settings)
@@ -317,21 +318,13 @@ def from_state(study: Study, header: dict[str, Any], arrays: dict[str, np.ndarra
     """Build the result again; a ValueError if it cannot be one of this study."""
     if header["n_columns"] != study.rows.shape[1]:
         raise ValueError("the fold is of another table")
-    indptr, scores, chosen = arrays["indptr"], arrays["scores"], header["chosen"]
+    scores, chosen = arrays["scores"], header["chosen"]
     names = {"", ConstantModel.name, *(predictor.name for predictor in study.predictors)}
     if len(chosen) != len(scores) or not names.issuperset(chosen):
         raise ValueError("a predictor is none of those asked for")
-    steps = np.diff(indptr)
-    if indptr[0] != 0 or (steps < 0).any() or indptr[-1] != len(arrays["columns"]):
-        raise ValueError("the columns do not fit the sizes")
-    columns: list[Any] = [
-        arrays["columns"][start:stop].astype(np.intp) for start, stop in pairwise(indptr)
-    ]
-    for k, own, name, score in zip(study.sizes.tolist(), columns, chosen, scores):
-        if len(own) > k or (np.diff(own) <= 0).any():
-            raise ValueError(f"the columns of size {k} are not at most so many, in order")
-        if not np.isnan(score) and (not name or (name != ConstantModel.name and len(own) == 0)):
-            raise ValueError(f"size {k} has a score without a model")
+    columns = _columns_by_size(arrays["indptr"], arrays["columns"])
+    for size in zip(study.sizes.tolist(), columns, chosen, scores.tolist()):
+        _check_size(*size)
     return FoldResult(
         n_columns=int(header["n_columns"]),
         scores=scores.copy(),
@@ -342,6 +335,21 @@ def from_state(study: Study, header: dict[str, Any], arrays: dict[str, np.ndarra
         tuned=_tuned(study, header["tuned"], arrays.get("choice_scores")),
         inner=InnerScores(arrays["inner_scores"].copy(), arrays["inner_known"].copy()),
     )
+
+
+def _columns_by_size(indptr: np.ndarray, columns: np.ndarray) -> list[Any]:
+    if indptr[0] != 0 or (np.diff(indptr) < 0).any() or indptr[-1] != len(columns):
+        raise ValueError("the columns do not fit the sizes")
+    return [columns[start:stop].astype(np.intp) for start, stop in pairwise(indptr)]
+
+
+def _check_size(k: int, columns: np.ndarray, name: str, score: float) -> None:
+    """Refuse what no size of a fold can be."""
+    if len(columns) > k or (np.diff(columns) <= 0).any():
+        raise ValueError(f"the columns of size {k} are not at most so many, in order")
+    without_model = not name or (name != ConstantModel.name and len(columns) == 0)
+    if without_model and not np.isnan(score):
+        raise ValueError(f"size {k} has a score without a model")
 
 
 def _tuned(study: Study, saved: Any, scores: np.ndarray | None) -> dict[int, TunedChoice] | None:

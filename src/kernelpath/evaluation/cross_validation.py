@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelpath.errors import DataError
+from kernelpath.errors import DataError, FinishedFolds, tell_finished
 from kernelpath.evaluation.checkpoint import FoldStore, Tracer, fold_key
 from kernelpath.evaluation.folds import FoldResult, tune_once
 from kernelpath.evaluation.run import collect, n_inner, run_folds
@@ -19,7 +19,7 @@ from kernelpath.evaluation.tuning import TunedChoice, n_candidates, n_tuning_fit
 from kernelpath.evaluation.work_plan import WorkMeter, WorkPlan
 from kernelpath.path.feature_path import FeaturePath
 from kernelpath.predictors.base import LARGE_ROWS, TrainingRows
-from kernelpath.predictors.models import KernelModel, constant_model
+from kernelpath.predictors.models import ConstantModel
 from kernelpath.tables.encoding import TableEncoder
 from kernelpath.utils.progress import begin, no_progress
 from kernelpath.utils.provenance import fingerprint
@@ -125,15 +125,16 @@ class CrossValidation:
             return None
         return collect(self.study, results, self.scoring, self.n_columns)
 
-    def interrupted_note(self) -> str:
-        """What an interrupted run has to show, and how to go on."""
-        done = sum(result is not None for result in self.finished())
-        seen = " (see scores_)" if done else ""
+    def explain(self, interrupt: KeyboardInterrupt) -> None:
+        """Let an interrupt say what the run has to show, and how to go on."""
+        folds = FinishedFolds(sum(r is not None for r in self.finished()), len(self.splits))
+        seen = " (see scores_)" if folds.done else ""
         where = f" from {self.store.folder}" if self.store.folder is not None else ""
-        return (
-            f"{done} of {len(self.splits)} folds are finished{seen}; calling fit again with "
+        note = (
+            f"{folds.done} of {folds.total} folds are finished{seen}; calling fit again with "
             f"the same data goes on{where}."
         )
+        tell_finished(interrupt, folds, note)
 
     # -- all rows ------------------------------------------------------------------------------
 
@@ -156,13 +157,11 @@ class CrossValidation:
 
     def _fit_at(self, study: Study, k: int, key: str, rows: NDArray[np.intp]) -> FittedModel:
         if self.part.traced.nearest(k) == 0:
-            return FittedModel(constant_model(self.part, None)[1], {})
+            return FittedModel(ConstantModel.fit(self.part), {})
         choice = self._choice(study, key, rows)[k]
         predictor = study.predictors[choice.predictor]
-        ((_, _, _, maker),) = predictor.models(self.part, [(k, [choice.setting])], None)
-        machine = maker.machine()
-        model = KernelModel(machine, study.task) if hasattr(machine, "head") else machine
-        return FittedModel(model, choice.setting)
+        (found,) = predictor.models(self.part, [(k, [choice.setting])], None)
+        return FittedModel(found.build(), choice.setting)
 
     def _choice(self, study: Study, key: str, rows: NDArray[np.intp]) -> dict[int, TunedChoice]:
         """Predictor and settings from all rows; what is compared is kept as that of a fold."""

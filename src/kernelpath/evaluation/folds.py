@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,7 +16,7 @@ from kernelpath.evaluation.study import Split, Study
 from kernelpath.evaluation.tuning import InnerScores, Step, TunedChoice, tune
 from kernelpath.path.points import Supports
 from kernelpath.predictors.base import TrainingRows
-from kernelpath.predictors.models import constant_model
+from kernelpath.predictors.models import ConstantModel
 from kernelpath.tables.table import Table
 from kernelpath.tracers.any_selector import ChoicesBySize
 
@@ -100,33 +100,79 @@ def evaluate_fold(
         result = FoldResult.empty(study.rows.shape[1], len(study.sizes))
     if result.complete:
         return result
-    part = study.part(train, tracing=tracing)
-    held_out = study.rows.take(test)
-    result.chance = _chance(study, part, test, held_out)
+    judge = _Judge(study, number, study.part(train, tracing=tracing), test, result)
+    result.chance = judge.chance()
     tuned = tune_once(study, train, result, step, keep, tracing)
-    positions = {int(k): i for i, k in enumerate(study.sizes)}
-    todo = [int(k) for k, score in zip(study.sizes, result.scores) if np.isnan(score)]
-    for k in [k for k in todo if part.traced.nearest(k) == 0]:  # nothing to choose: constant
-        bound, model = constant_model(part, held_out)
-        score = _checked(study.score(bound, test, held_out.given), number, k)
-        _record(result, positions[k], part, k, model.name, score)
-        todo.remove(k)
-    live = [int(k) for k in study.sizes if part.traced.nearest(k) > 0]
-    for i, predictor in enumerate(study.predictors):
-        # A size with its score stays in the list: see the requests of the inner folds.
-        own = [k for k in live if tuned[k].predictor == i]
-        requests = [(k, [tuned[k].setting] if k in todo else []) for k in own]
-        if not any(settings for _, settings in requests):
-            continue
-        for k, _, bound, _ in predictor.models(part, requests, held_out):
-            score = _checked(study.score(bound, test, held_out.given), number, k)
-            _record(result, positions[k], part, k, predictor.name, score)
-            if step is not None:
-                step(1)
-            _tell(keep, result)
+    judge.score_constants()
+    for _ in judge.score_models(tuned):
+        if step is not None:
+            step(1)
+        _tell(keep, result)
     if tracing is not None:
         tracing.forget(train)
     return result
+
+
+class _Judge:
+    """Scores models of one fold on the rows held out, and writes the scores into the result."""
+
+    def __init__(
+        self,
+        study: Study,
+        number: int,
+        part: TrainingRows,
+        test: NDArray[np.intp],
+        result: FoldResult,
+    ) -> None:
+        self.study, self.number, self.part, self.test = study, number, part, test
+        self.held_out, self.result = study.rows.take(test), result
+        self._places = {int(k): i for i, k in enumerate(study.sizes)}
+
+    def chance(self) -> float:
+        """Score without any feature; NaN where the measure does not allow a constant."""
+        try:
+            return _constant_score(self.study, self.part, self.test, self.held_out)
+        except (ValueError, AttributeError, TypeError):
+            return float("nan")
+
+    def score_constants(self) -> None:
+        """Score the sizes at which there is nothing to choose: a constant predicts."""
+        for k in self._places:
+            if self._without_score(k) and self.part.traced.nearest(k) == 0:
+                model = ConstantModel.fit(self.part)
+                self._record(k, model.name, model.outputs(self.held_out))
+
+    def score_models(self, tuned: dict[int, TunedChoice]) -> Iterator[int]:
+        """Fit and score the other sizes that have no score yet; yields each when it has one."""
+        for i, predictor in enumerate(self.study.predictors):
+            requests = self._requests(tuned, i)
+            if not any(settings for _, settings in requests):
+                continue
+            for one in predictor.models(self.part, requests, self.held_out):
+                self._record(one.size, predictor.name, one.outputs)
+                yield one.size
+
+    def _requests(self, tuned: dict[int, TunedChoice], i: int) -> list[tuple[int, list[Any]]]:
+        """Sizes of one predictor with the settings to fit.
+
+        A size with its score stays in the list: see the requests of the inner folds.
+        """
+        live = [k for k in self._places if self.part.traced.nearest(k) > 0]
+        own = [k for k in live if tuned[k].predictor == i]
+        return [(k, [tuned[k].setting] if self._without_score(k) else []) for k in own]
+
+    def _without_score(self, k: int) -> bool:
+        return bool(np.isnan(self.result.scores[self._places[k]]))
+
+    def _record(self, k: int, name: str, outputs: Any) -> None:
+        """Write down one size; the score last, since it says that the rest is there."""
+        score = self.study.score(outputs, self.test, self.held_out.given)
+        score = _checked(score, self.number, k)
+        place, point = self._places[k], self.part.traced.at(k)
+        self.result.columns[place] = point.columns
+        self.result.parameters[place] = point.parameter
+        self.result.chosen[place] = name
+        self.result.scores[place] = score
 
 
 def tune_once(
@@ -151,29 +197,10 @@ def _tell(keep: Callable[[FoldResult], None] | None, result: FoldResult) -> None
         keep(result)
 
 
-def _record(
-    result: FoldResult, place: int, part: TrainingRows, k: int, name: str, score: float
-) -> None:
-    """Write down one size; the score last, since it says that the rest is there."""
-    point = part.traced.at(k)
-    result.columns[place] = point.columns
-    result.parameters[place] = point.parameter
-    result.chosen[place] = name
-    result.scores[place] = score
-
-
-def _chance(study: Study, part: TrainingRows, test: NDArray[np.intp], rows: Table) -> float:
-    """Score without any feature; NaN where the measure does not allow a constant."""
-    try:
-        return _constant_score(study, part, test, rows)
-    except (ValueError, AttributeError, TypeError):
-        return float("nan")
-
-
 def _constant_score(study: Study, part: TrainingRows, test: NDArray[np.intp], rows: Table) -> float:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a correlation with a constant, and the like
-        return study.score(constant_model(part, rows)[0], test, rows.given)
+        return study.score(ConstantModel.fit(part).outputs(rows), test, rows.given)
 
 
 def check_scoring_works(study: Study, splits: Sequence[Split]) -> None:

@@ -1,8 +1,8 @@
 """The chosen point of a path, and the rules that choose it from cross-validated scores.
 
 A rule is a function of the scores that returns an index into ``scores.n_features``; a new one is
-one function and one line in :data:`RULES`. Users may also pass their own callable to
-:func:`choose`.
+one function in :data:`RULES` and its name in ``RULE_NAMES``. Users may also pass their own callable
+to :func:`choose`.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from kernelpath.errors import DataError, not_one_of
+from kernelpath.evaluation import RULE_NAMES
 from kernelpath.evaluation.scores import PathScores, score_text
 from kernelpath.path.points import Frozen, frozen_vector
 from kernelpath.utils import checks
@@ -183,12 +184,9 @@ def _affordable(scores: PathScores, budget: Any) -> int:
     return count
 
 
-RULES: dict[str, Callable[..., int]] = {
-    "best": best,
-    "one_se": one_se,
-    "budget": within_budget,
-    "tolerance": within_tolerance,
-}
+RULES: dict[str, Callable[..., int]] = dict(
+    zip(RULE_NAMES, (best, one_se, within_budget, within_tolerance), strict=True)
+)
 
 
 def check_rule(rule: Rule, budget: int | None = None, tolerance: float | None = 0.01) -> None:

@@ -20,9 +20,11 @@ from sklearn.model_selection import (
 )
 from sklearn.utils import _safe_indexing
 
-from kernelpath.errors import DataError
+from kernelpath.errors import DataError, naming
 from kernelpath.predictors.base import MEMORY_LIMIT, HeldOutOutputs, Predictor, TrainingRows
 from kernelpath.predictors.libsvm import Task
+from kernelpath.predictors.models import ConstantModel
+from kernelpath.tables.missing import imputed
 from kernelpath.tables.rows import DistinctRows, distinct, one_by_group, told_apart
 from kernelpath.tables.table import Table
 from kernelpath.tracers.any_selector import ChoicesBySize, trace
@@ -102,11 +104,14 @@ class Study:
         """Trace the path from some rows, and only from those."""
         taken = self.rows.take(rows)
         weight = None if self.sample_weight is None else self.sample_weight[rows]
-        X = taken.values if self.numbers_only else taken.given
+        X: Any = taken.given
+        if self.numbers_only:
+            X = imputed(taken).values
+        elif getattr(self.selector, "reads_tables", False):
+            X = taken
         offered = None if self.routed else weight
         params = self._metadata("selector", rows)
-        names = taken.names
-        return trace(self.selector, X, self.y[rows], offered, params, report=report, names=names)
+        return trace(self.selector, X, self.y[rows], offered, params, report=report)
 
     def part(
         self,
@@ -147,7 +152,18 @@ class Study:
             y, bound = in_units(y, self.unit), bound.in_units(self.unit)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UndefinedMetricWarning)  # a NaN is reported by name
+            warnings.filterwarnings("ignore", "y_pred contains classes not in y_true")  # rare ones
             return float(self.scorer(bound, X, y, **self._score_params(rows)))
+
+    def score_of_nothing(self, train: NDArray[np.intp], test: NDArray[np.intp]) -> float:
+        """Score of the best prediction without any feature."""
+        nothing = ChoicesBySize(self.rows.shape[1], order=np.zeros(0, np.intp))
+        weight = None if self.sample_weight is None else self.sample_weight[train]
+        part = TrainingRows(self.rows.take(train), self.y[train], self.task, nothing, weight)
+        rows = self.rows.take(test)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # a correlation with a constant, and the like
+            return self.score(ConstantModel.fit(part).outputs(rows), test, rows.given)
 
     def _score_params(self, rows: NDArray[np.intp]) -> dict[str, Any]:
         given = self._metadata("scorer", rows)
@@ -210,10 +226,11 @@ def unit_of_scores(y: NDArray, scorer: Any, own: bool) -> int:
         return unit
     what = "this scoring" if own else "the predictor"
     way = "take scoring='r2'" if own else "take predictor='auto'"
-    raise DataError(
+    error = DataError(
         f"The target y has values of about {size:.0e}, too {'large' if unit > 0 else 'small'} for "
         f"{what}: their squares are not in the range of numbers. Give y in another unit, or {way}."
     )
+    raise naming(error, "scoring")
 
 
 def make_splitter(n_folds: int, y: NDArray, kind: str, *, grouped: bool, seed: int) -> Any:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from kernelpath.errors import naming
 from kernelpath.kernels import feature_kernel_settings
 from kernelpath.path.file import load_path, save_path
 from kernelpath.tracers.any_selector import ChoicesBySize
@@ -23,6 +24,10 @@ FORMS = {
     "importance": Form(REAL, ("columns",), nan=True, infinite=True, optional=True),
 }
 WARNINGS = {kind.__name__: kind for kind in (UserWarning, RuntimeWarning, ConvergenceWarning)}
+NAMED = (
+    "norm_strength",
+    "bregman_strength",
+)  # by warnings of selectors: files keep the text only
 
 
 def trace_state(traced: ChoicesBySize, selector: Any) -> Arrays | None:
@@ -76,4 +81,4 @@ def heard(
 def say_again(warned: list) -> None:
     """Warn again of what was noted when the path was traced."""
     for kind, text in warned:
-        warn(str(text), WARNINGS.get(kind, UserWarning))
+        warn(naming(WARNINGS.get(kind, UserWarning)(str(text)), *NAMED))

@@ -13,6 +13,7 @@ from kernelpath.evaluation.scores import TIE
 from kernelpath.evaluation.study import Study
 from kernelpath.predictors.base import fitted_together
 
+NEAR = 0.1  # of the gain of the best over chance: candidates beyond are not tried again
 TUNING_GROWTH = 1.5  # ratio of the sizes at which settings are compared
 TUNING_ROWS = 5000  # rows at most on which settings are compared
 Step = Callable[[int], None]
@@ -110,15 +111,51 @@ def tune(
     rows = _sample(study, rows)
     splits = study.inner_splits(rows)
     inner.begin((len(splits), len(sizes), len(candidates)))
+    live = np.ones(len(candidates), dtype=bool)
     for number, (train, test) in enumerate(splits):
+        if number == 1:
+            live = still_worth(inner.scores[0], _chance(study, *splits[0]))
         if not inner.known[number].all():
             place = _InnerFold(inner.scores[number], inner.known[number], sizes, candidates)
+            place.known[:, ~live] = True
+            if step is not None:
+                step(int((~live).sum()) * len(sizes))
             _score_inner(study, train, test, place, step, keep, tracing)
             inner.known[number] = True
             _tell(keep)
             if tracing is not None:
                 tracing.forget(train)
+    inner.scores[1:, :, ~live] = np.nan
     return _best(study, inner.scores, sizes, candidates)
+
+
+def still_worth(scores: NDArray[np.float64], chance: float) -> NDArray[np.bool_]:
+    """Candidates that are near the best at some size, by the scores of the first inner fold.
+
+    Near is a tenth of what the best gains over predictions without features.  Others are not
+    fitted in the other folds.
+
+    Examples
+    --------
+    >>> still_worth(np.array([[0.80, 0.79, 0.60], [0.90, 0.70, 0.80]]), chance=0.5)
+    array([ True,  True, False])
+    """
+    known = np.where(np.isfinite(scores), scores, -np.inf)
+    best = known.max(axis=1, keepdims=True)
+    if not np.isfinite(best).all() or not np.isfinite(chance):
+        return np.ones(scores.shape[1], dtype=bool)
+    margin = np.maximum(NEAR * (best - chance), 0.0)
+    near = known >= best - margin
+    near[best[:, 0] <= chance] = True  # nothing is known to be better than anything
+    return np.asarray(near.any(axis=0))
+
+
+def _chance(study: Study, train: NDArray[np.intp], test: NDArray[np.intp]) -> float:
+    """Score of one inner fold without any feature; NaN where the measure does not allow that."""
+    try:
+        return study.score_of_nothing(train, test)
+    except (ValueError, AttributeError, TypeError):
+        return float("nan")
 
 
 def _candidates(study: Study, n_rows: int) -> list[tuple[int, dict[str, Any]]]:
@@ -138,6 +175,7 @@ def _best(
 ) -> dict[int, TunedChoice]:
     """Candidate with the best mean at the nearest size that was tried, for every size."""
     known = np.isfinite(scores)
+    known &= known.sum(axis=0) == known.sum(axis=0).max(axis=1, keepdims=True)  # in all folds
     mean = np.where(known, scores, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
     mean[~known.any(axis=0)] = -np.inf  # never scored: the first candidate serves
     top = mean.max(axis=1, keepdims=True)
@@ -212,9 +250,9 @@ def _score_inner(
         requests = fold.requests(i, live)
         if not any(settings for _, settings in requests):
             continue
-        for k, setting, bound, _ in predictor.models(part, requests, held_out):
-            place = fold.sizes.index(k), fold.candidates.index((i, setting))
-            fold.scores[place] = _score_or_nan(study, bound, test, held_out.given)
+        for one in predictor.models(part, requests, held_out):
+            place = fold.sizes.index(one.size), fold.candidates.index((i, one.setting))
+            fold.scores[place] = _score_or_nan(study, one.outputs, test, held_out.given)
             fold.known[place] = True
             if step is not None:
                 step(1)
@@ -226,9 +264,9 @@ def _tell(keep: Callable[[], None] | None) -> None:
         keep()
 
 
-def _score_or_nan(study: Study, bound: Any, rows: NDArray[np.intp], X: Any) -> float:
+def _score_or_nan(study: Study, outputs: Any, rows: NDArray[np.intp], X: Any) -> float:
     """An inner fold may lack a class that the measure needs; the others decide then."""
     try:
-        return study.score(bound, rows, X)
+        return study.score(outputs, rows, X)
     except ValueError:
         return float("nan")

@@ -38,11 +38,13 @@ __all__ = [
     "check_traced",
     "feature_kernel_settings",
     "formula_code",
+    "refuse_idle_widths",
     "resolve_kernel",
 ]
 
 SEVERAL = ("bandwidths", "simple_mkl")
 """Names that stand for several kernels of a feature."""
+DEFAULT_BANDWIDTH = "std"
 
 
 def formula_code(kernel: FeatureKernel) -> int:
@@ -122,4 +124,22 @@ kernel=.
     if isinstance(kernel, str) and kernel not in (*KERNELS, "auto"):
         raise DataError(
             f"The path was computed with the kernel {kernel}; give it again as kernel=."
+        )
+
+
+def refuse_idle_widths(bandwidth: Any, gamma: Any) -> None:
+    """Refuse a bandwidth that nothing would look at.
+
+    Examples
+    --------
+    >>> refuse_idle_widths("median", None)
+    >>> refuse_idle_widths("median", 0.5)
+    Traceback (most recent call last):
+        ...
+    ValueError: bandwidth='median' has no effect beside gamma, which sets the widths; leave out one
+    """
+    if gamma is not None and bandwidth not in (None, DEFAULT_BANDWIDTH):
+        raise ValueError(
+            f"bandwidth={bandwidth!r} has no effect beside gamma, which sets the widths; leave out "
+            "one"
         )

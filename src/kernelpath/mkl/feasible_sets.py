@@ -8,8 +8,9 @@ optimality gaps.  The functions :math:`r` live in :mod:`kernelpath.mkl.regulariz
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar, Protocol, runtime_checkable
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,29 +22,112 @@ ROUNDING = 1e-12  # relative; totals closer than this are taken as equal
 UNBOUNDED = "{} is not bounded; minimize_linear needs Simplex, LpBall or another bounded set"
 
 
-@runtime_checkable
-class FeasibleSet(Protocol):
-    """What solvers ask of a set of weights."""
+class FeasibleSet(ABC):
+    """What solvers ask of a set of weights.
+
+    A set needs ``project``, ``start`` and ``bounded``, and ``support`` if it is bounded; the rest
+    has defaults that hold for every set, and says what faster solvers can make use of.  An object
+    of a user need not be of this class: see :meth:`of`.
+
+    Attributes
+    ----------
+    non_negative_only : bool
+        Whether nothing but ``d >= 0`` is asked.
+    bounds_each_weight : bool
+        Whether each weight may have bounds of its own, so that none can be left out.
+    fixed : tuple of int
+        Weights that no point has at zero.
+    """
+
+    non_negative_only: ClassVar[bool] = False
+    bounds_each_weight: ClassVar[bool] = False
+    fixed: tuple[int, ...] = ()
+
+    @classmethod
+    def of(cls, given: Any) -> FeasibleSet:
+        """The set itself, or what is known of an object of another class that has its methods."""
+        return given if isinstance(given, FeasibleSet) else _OwnSet(given)
 
     @property
+    def given(self) -> Any:
+        """The object that messages are about."""
+        return self
+
+    @property
+    @abstractmethod
     def bounded(self) -> bool:
         """Whether every linear function has a minimiser on the set."""
 
+    @abstractmethod
     def project(self, x: ArrayLike) -> NDArray[np.float64]:
         """Point of the set that is nearest to ``x`` in the Euclidean norm."""
 
-    def support(self, g: ArrayLike) -> float:
-        """Largest value of ``g @ d`` over the set; may be infinite."""
-
-    def minimize_linear(self, g: ArrayLike) -> NDArray[np.float64]:
-        """Minimiser of ``g @ d`` over the set, which must be bounded."""
-
+    @abstractmethod
     def start(self, n: int) -> NDArray[np.float64]:
         """Natural point with ``n`` weights to start a solver from."""
 
+    def minimize_linear(self, g: ArrayLike) -> NDArray[np.float64]:
+        """Minimiser of ``g @ d`` over the set, which must be bounded."""
+        raise TypeError(UNBOUNDED.format(self))
+
+    def support(self, g: ArrayLike) -> float:
+        """Largest value of ``g @ d`` over the set; may be infinite."""
+        g = np.asarray(g, dtype=np.float64)
+        return float(g @ self.minimize_linear(-g))
+
+    def restrict(self, some: NDArray[np.intp]) -> FeasibleSet:
+        """The set of some weights, all others being zero."""
+        return self
+
+    @property
+    def fewest(self) -> int:
+        """Number of weights below which the set has no point."""
+        return 0
+
+    @property
+    def budget(self) -> float | None:
+        """Sum of weights between 0 and 1, if that and ``fixed`` are all that is asked."""
+        return None
+
+    def cap_and_total(self, n: int) -> tuple[float, float] | None:
+        """Largest weight and sum, if these are all that is asked of ``n``; below 0 is no sum."""
+        return None
+
+
+class _OwnSet(FeasibleSet):
+    """A set of another class; of what solvers can make use of, it may have ``restrict``."""
+
+    def __init__(self, given: Any) -> None:
+        self._given = given
+        self.fixed = tuple(getattr(given, "fixed", ()))
+        self._restrict = getattr(given, "restrict", None)
+
+    @property
+    def given(self) -> Any:
+        return self._given
+
+    @property
+    def bounded(self) -> bool:
+        return bool(self._given.bounded)
+
+    def project(self, x: ArrayLike) -> NDArray[np.float64]:
+        return self._given.project(x)
+
+    def start(self, n: int) -> NDArray[np.float64]:
+        return self._given.start(n)
+
+    def minimize_linear(self, g: ArrayLike) -> NDArray[np.float64]:
+        return self._given.minimize_linear(g)
+
+    def support(self, g: ArrayLike) -> float:
+        return self._given.support(g)
+
+    def restrict(self, some: NDArray[np.intp]) -> FeasibleSet:
+        return self if self._restrict is None else FeasibleSet.of(self._restrict(some))
+
 
 @dataclass(frozen=True)
-class NonNegative:
+class NonNegative(FeasibleSet):
     r"""All weights that are not negative.
 
     .. math:: \{d : d \ge 0\}
@@ -55,6 +139,7 @@ class NonNegative:
     """
 
     bounded: ClassVar[bool] = False
+    non_negative_only: ClassVar[bool] = True
 
     def project(self, x: ArrayLike) -> NDArray[np.float64]:
         """Set negative entries to 0."""
@@ -64,22 +149,23 @@ class NonNegative:
         """Return 0 if no entry of ``g`` is positive, else infinity."""
         return math.inf if np.any(_vector(g) > 0) else 0.0
 
-    def minimize_linear(self, g: ArrayLike) -> NDArray[np.float64]:
-        """Refuse: the set is not bounded."""
-        raise TypeError(UNBOUNDED.format(self))
-
     def start(self, n: int) -> NDArray[np.float64]:
         """All weights ``1 / n``."""
         return np.full(n, 1.0 / n)
 
+    def cap_and_total(self, n: int) -> tuple[float, float]:
+        """Neither."""
+        return math.inf, -1.0
 
-class _FixedTotal:
+
+class _FixedTotal(FeasibleSet):
     """What the simplex and the capped simplex share: a total, and a cap of at most the total."""
 
     bounded: ClassVar[bool] = True
 
+    @abstractmethod
     def _shape(self, n: int) -> tuple[float, float]:
-        raise NotImplementedError
+        """Total and cap."""
 
     def project(self, x: ArrayLike) -> NDArray[np.float64]:
         """Nearest point, from one sort and searches in it: ``O(n log n)``."""
@@ -146,6 +232,10 @@ class Simplex(_FixedTotal):
     def __post_init__(self) -> None:
         _check_finite("radius", self.radius, "the sum that the weights should have")
 
+    def cap_and_total(self, n: int) -> tuple[float, float]:
+        """No weight is larger than the sum."""
+        return self.radius, self.radius
+
     def _shape(self, n: int) -> tuple[float, float]:
         return self.radius, self.radius
 
@@ -181,6 +271,20 @@ class CappedSimplex(_FixedTotal):
         if not self.cap > 0:
             raise ValueError(f"cap must be > 0, got {self.cap!r}; give the largest weight allowed")
 
+    @property
+    def fewest(self) -> int:
+        """As many as the total takes."""
+        return math.ceil(self.total / self.cap)
+
+    @property
+    def budget(self) -> float | None:
+        """The total, where the cap is 1."""
+        return float(self.total) if self.cap == 1.0 else None
+
+    def cap_and_total(self, n: int) -> tuple[float, float] | None:
+        """Both, if there are enough weights."""
+        return (self.cap, self.total) if self.total <= n * self.cap else None
+
     def _shape(self, n: int) -> tuple[float, float]:
         if self.total > self.cap * n * (1.0 + ROUNDING):
             way = "lower total, raise cap or bring more kernels"
@@ -189,7 +293,94 @@ class CappedSimplex(_FixedTotal):
 
 
 @dataclass(frozen=True)
-class Box:
+class Budget(FeasibleSet):
+    r"""Weights between 0 and 1 of a given sum, some of which are 1.
+
+    .. math:: \{d : 0 \le d_k \le 1,\; \textstyle\sum_k d_k = \mathrm{total},\;
+              d_k = 1 \text{ for } k \in \mathrm{fixed}\}
+
+    The relaxation of a choice of ``total`` features; without fixed ones a
+    :class:`~kernelpath.mkl.feasible_sets.CappedSimplex`.
+
+    Parameters
+    ----------
+    total : float
+        Sum of the weights, at least the number of fixed ones.
+    fixed : tuple of int
+        Weights that are 1.
+
+    Examples
+    --------
+    >>> Budget(2, fixed=(3,)).project([0.9, 0.4, 0.0, 0.0])
+    array([0.75, 0.25, 0.  , 1.  ])
+    >>> Budget(2, fixed=(3,)).minimize_linear([0.5, -1.0, 0.0, 7.0])
+    array([0., 1., 0., 1.])
+    """
+
+    total: float
+    fixed: tuple[int, ...] = ()
+
+    bounded: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if self.total < len(self.fixed):
+            raise ValueError(
+                f"a budget of {self.total:g} has no room for {len(self.fixed)} fixed features"
+            )
+
+    def project(self, x: ArrayLike) -> NDArray[np.float64]:
+        """Nearest point."""
+        x = np.asarray(x, dtype=np.float64)
+        free = self._free(len(x))
+        d = np.ones(len(x))
+        if free.any():
+            d[free] = self._rest.project(x[free])
+        return d
+
+    def minimize_linear(self, g: ArrayLike) -> NDArray[np.float64]:
+        """The fixed ones, and the smallest entries of the others."""
+        g = np.asarray(g, dtype=np.float64)
+        free = self._free(len(g))
+        d = np.ones(len(g))
+        if free.any():
+            d[free] = self._rest.minimize_linear(g[free])
+        return d
+
+    def start(self, n: int) -> NDArray[np.float64]:
+        """Equal weights of those that are not fixed."""
+        free = self._free(n)
+        d = np.ones(n)
+        if free.any():
+            d[free] = self._rest.start(int(free.sum()))
+        return d
+
+    def restrict(self, some: NDArray[np.intp]) -> Budget:
+        """The set of some weights, all others being zero; fixed ones have to be among them."""
+        places = {int(k): place for place, k in enumerate(some)}
+        return Budget(self.total, tuple(places[k] for k in self.fixed))
+
+    @property
+    def fewest(self) -> int:
+        """As many as the total takes."""
+        return math.ceil(self.total)
+
+    @property
+    def budget(self) -> float:
+        """The total."""
+        return float(self.total)
+
+    @property
+    def _rest(self) -> CappedSimplex:
+        return CappedSimplex(self.total - len(self.fixed))
+
+    def _free(self, n: int) -> NDArray[np.bool_]:
+        free = np.ones(n, dtype=bool)
+        free[list(self.fixed)] = False
+        return free
+
+
+@dataclass(frozen=True)
+class Box(FeasibleSet):
     r"""Weights between two bounds.
 
     .. math:: \{d : \mathrm{low}_k \le d_k \le \mathrm{high}_k\}
@@ -210,6 +401,8 @@ class Box:
     low: ArrayLike = 0.0
     high: ArrayLike = 1.0
 
+    bounds_each_weight: ClassVar[bool] = True
+
     def __post_init__(self) -> None:
         low, high = (
             np.asarray(unmasked(getattr(self, name), name), np.float64) for name in ("low", "high")
@@ -226,6 +419,11 @@ class Box:
     def bounded(self) -> bool:
         """Whether all upper bounds are finite."""
         return bool(np.isfinite(self.high).all())
+
+    def restrict(self, some: NDArray[np.intp]) -> Box:
+        """The bounds of some weights."""
+        low, high = (b if np.ndim(b) == 0 else np.asarray(b)[some] for b in (self.low, self.high))
+        return Box(low, high)
 
     def _bounds(self, n: int) -> list[NDArray[np.float64]]:
         sizes = {np.size(bound) for bound in (self.low, self.high) if np.ndim(bound)}
@@ -259,7 +457,7 @@ class Box:
 
 
 @dataclass(frozen=True)
-class LpBall:
+class LpBall(FeasibleSet):
     r"""Weights that are not negative and have a bounded p-norm.
 
     .. math:: \{d : d \ge 0,\; \|d\|_p \le \mathrm{radius}\}

@@ -11,23 +11,24 @@ weights :math:`d`, Eq. (4).
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kernelpath.mkl.feasible_sets import FeasibleSet, NonNegative
-from kernelpath.mkl.grams.base import Gram
+from kernelpath.mkl.grams import Gram
 from kernelpath.mkl.losses import DualProblem
-from kernelpath.mkl.regularizers import NoRegularizer, Regularizer
+from kernelpath.mkl.regularizers import L1, ElasticNet, Lp, NoRegularizer, Regularizer
 from kernelpath.mkl.svm.dual import DualSolution, solve_duals
-from kernelpath.mkl.weighted_kernels.base import WeightedKernel
+from kernelpath.mkl.weighted_kernels.base import SumKernel, WeightedKernel
 from kernelpath.utils.probes import is_own, not_nan, refused
 
 TINY = 1e-300
 ANY_WEIGHTS = NonNegative()
+SEPARABLE = (L1, Lp, ElasticNet, NoRegularizer)
 CONTRADICTION = 1e-5  # relative: a lower bound so far above an upper one is no rounding error
 MANY_ROWS = 800  # beyond, kernel matrices are not held as arrays of double precision
 
@@ -50,6 +51,10 @@ class Problem:
     regularizer: Regularizer
     feasible: FeasibleSet = ANY_WEIGHTS
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "kernel", WeightedKernel.of(self.kernel))
+        object.__setattr__(self, "feasible", FeasibleSet.of(self.feasible))
+
     @property
     def is_convex(self) -> bool:
         """Whether a stationary point is the optimum: sums of kernels are convex in the weights."""
@@ -63,18 +68,38 @@ class Problem:
     @property
     def weight_unit(self) -> float:
         """Size of a weight that matters: 1 unless the kernel knows that its table says another."""
-        return float(getattr(self.kernel, "weight_unit", 1.0))
+        return self.kernel.weight_unit
+
+    @property
+    def closed_form(self) -> Callable[[NDArray[np.float64]], NDArray[np.float64]] | None:
+        """The update of the weights that the regularizer knows, if it does."""
+        return getattr(self.regularizer, "closed_form", None)
+
+    @property
+    def is_separable(self) -> bool:
+        """Whether the cost is known for some of the weights: ours, or one with ``restrict``."""
+        known = type(self.regularizer) in SEPARABLE  # a subclass may be another
+        return known or hasattr(self.regularizer, "restrict")
+
+    def restrict(self, parts: NDArray[np.intp]) -> Problem:
+        """The problem on some kernels of a sum, all other weights being zero."""
+        kernel = cast(SumKernel, self.kernel).restrict(parts)
+        cost = getattr(self.regularizer, "restrict", None)
+        regularizer = self.regularizer if cost is None else cost(parts)
+        return replace(
+            self, kernel=kernel, regularizer=regularizer, feasible=self.feasible.restrict(parts)
+        )
 
     def gram(self, weights: NDArray[np.float64]) -> NDArray[np.float64] | Gram:
         """Kernel matrix of some weights: with many rows a `Gram`, if the kernel can give one."""
-        if self.has_many_rows and hasattr(self.kernel, "large_gram"):
-            return self.kernel.large_gram(weights)
-        K = self.kernel.gram(weights)
-        return not_nan(self.kernel, "gram", K) if is_own(self.kernel) else K
+        kernel = self.kernel
+        K = kernel.large_gram(weights) if self.has_many_rows else kernel.gram(weights)
+        known = not is_own(kernel.given) or not isinstance(K, np.ndarray)
+        return K if known else not_nan(kernel.given, "gram", K)
 
     def gradient(self, weights: NDArray[np.float64], quad: NDArray) -> NDArray[np.float64]:
         """Derivative of the objective in every weight, Eq. (4); ``quad`` is that of the kernel."""
-        not_nan(self.kernel, "grad_quad", quad)
+        not_nan(self.kernel.given, "grad_quad", quad)
         slope = not_nan(self.regularizer, "gradient", self.regularizer.gradient(weights))
         return slope - 0.5 * quad
 
@@ -116,14 +141,22 @@ class ProblemPoint:
         return np.column_stack([one.u for one in self.solutions])
 
 
-class PointSolver:
-    """Solves the support vector machines of a problem, each from the last one, and counts them.
+@dataclass(eq=False)
+class Work:
+    """What a solver has done so far.
 
     Attributes
     ----------
     n_svm, n_steps : int
-        Support vector machines solved, and steps of their solver, so far.
+        Support vector machines solved, and steps of their solver.
     """
+
+    n_svm: int = 0
+    n_steps: int = 0
+
+
+class PointSolver(Work):
+    """Solves the support vector machines of a problem, each from the last one, and counts them."""
 
     def __init__(
         self,
@@ -131,8 +164,8 @@ class PointSolver:
         warm: bool = True,
         duals: Sequence[NDArray[np.float64]] | None = None,
     ) -> None:
+        super().__init__()
         self.problem, self._warm = problem, warm
-        self.n_svm = self.n_steps = 0
         self._starts = None if duals is None else list(duals)
 
     def __call__(
@@ -140,7 +173,7 @@ class PointSolver:
     ) -> ProblemPoint:
         """Evaluate at some weights; ``K`` is their kernel matrix, if it is known."""
         problem = self.problem
-        not_nan(problem.feasible, "project", weights)
+        not_nan(problem.feasible.given, "project", weights)
         if K is None:
             K = problem.gram(weights)
         solutions = self.solve_svms(K, problem.duals, tol)
@@ -185,7 +218,7 @@ def lower_bound(problem: Problem, at: ProblemPoint, quad: NDArray[np.float64]) -
     if type(problem.regularizer) is NoRegularizer and problem.feasible.bounded:
         # Everything but the linear part grows with the square of the scale.
         return _best_square(earned, ridge + problem.feasible.support(half), longest)
-    if isinstance(problem.feasible, NonNegative):
+    if problem.feasible.non_negative_only:
         if not hasattr(problem.regularizer, "conjugate"):
             return -math.inf
         bound = _best_conjugate(problem.regularizer, earned, ridge, half, longest)

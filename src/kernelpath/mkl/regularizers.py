@@ -2,7 +2,7 @@ r"""Regularizers of kernel weights: the function ``r`` that multiple kernel lear
 
 All methods minimise :math:`r(d) + \mathrm{fit}(K(d))` over :math:`d \ge 0` in one of the sets of
 :mod:`kernelpath.mkl.feasible_sets`.  Besides the methods of :class:`Regularizer` there may be
-others, which solvers ask for by ``hasattr``:
+others, which :class:`~kernelpath.mkl.problem.Problem` looks for:
 
 ``conjugate(g)``
     :math:`\max_{d \ge 0}\, g^\top d - r(d)`, possibly infinite.

@@ -129,18 +129,29 @@ def heaviest(features: np.ndarray, weights: np.ndarray, count: int | None = None
 
 def same_content(a: Any, b: Any) -> bool:
     """Equal content, NaN equal to NaN, through dicts, tuples, CSR matrices and extensions."""
-    if isinstance(a, dict) and isinstance(b, dict):
+
+    def both(kind: Any) -> bool:
+        return isinstance(a, kind) and isinstance(b, kind)
+
+    if both(dict):
         return a.keys() == b.keys() and all(same_content(a[key], b[key]) for key in a)
     if sparse.issparse(a) and sparse.issparse(b):
-        a, b = ((m.shape, m.data, m.indices, m.indptr) for m in (a, b))
-    if isinstance(a, tuple) and isinstance(b, tuple):
+        return all(map(same_content, _csr_parts(a), _csr_parts(b)))
+    if both(tuple):
         return len(a) == len(b) and all(map(same_content, a, b))
-    if isinstance(a, float | np.ndarray) and isinstance(b, float | np.ndarray):
-        a, b = np.asarray(a), np.asarray(b)
-        return np.array_equal(a, b, equal_nan=a.dtype.kind == b.dtype.kind == "f")
+    if both(float | np.ndarray):
+        return _same_numbers(np.asarray(a), np.asarray(b))
     if a is b or type(a) is not type(b):
         return a is b
     return same_content(a.to_state(), b.to_state()) if hasattr(a, "to_state") else bool(a == b)
+
+
+def _csr_parts(matrix: Any) -> tuple[Any, ...]:
+    return matrix.shape, matrix.data, matrix.indices, matrix.indptr
+
+
+def _same_numbers(a: np.ndarray, b: np.ndarray) -> bool:
+    return np.array_equal(a, b, equal_nan=a.dtype.kind == b.dtype.kind == "f")
 
 
 class Frozen:

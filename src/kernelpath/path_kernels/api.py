@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from kernelpath.errors import DataError
 from kernelpath.kernels import FeatureKernel, check_traced, feature_kernel_settings
-from kernelpath.kernels.widths import refuse_idle_widths
+from kernelpath.kernels.feature import refuse_idle_widths
 from kernelpath.path.feature_path import FeaturePath
 from kernelpath.path_kernels.bank import Combined, KernelBank
 from kernelpath.path_kernels.columns import take_columns

@@ -7,13 +7,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from kernelpath.alignment.api import align_table, kernel_per_column
 from kernelpath.errors import DataError
 from kernelpath.kernels.feature import FeatureKernel
-from kernelpath.path_kernels import _finish_loops
+from kernelpath.path_kernels import _dense_loops
 from kernelpath.path_kernels.columns import ColumnKernels, check_new, matching, take_columns
 from kernelpath.path_kernels.point_weights import PointWeights
 from kernelpath.path_kernels.split import SplitColumns
@@ -105,7 +104,6 @@ class KernelBank:
         row_weight = None
         if sample_weight is not None:
             row_weight = check_sample_weight(sample_weight, n_samples)
-            _check_weightless(table, row_weight)
         result, _ = align_table(
             table,
             _any_target(n_samples, row_weight) if y is None else y,
@@ -126,7 +124,7 @@ class KernelBank:
         which = np.zeros(n_columns, dtype=np.intp)
         for i, (_, where) in enumerate(groups):
             which[where] = i
-        return cls(
+        bank = cls(
             values=table.values,
             kernels=tuple(one for one, _ in groups),
             which=which,
@@ -138,6 +136,9 @@ class KernelBank:
             row_weight=None if row_weight is None else row_weight / row_weight.sum(),
             names=table.names,
         )
+        every = np.arange(n_columns)  # with them rows of weight 0, absent from all statistics
+        checked = check_new(table.values, n_columns, every, bank.column_kernels(every), table.names)
+        return bank if checked is table.values else replace(bank, values=checked)
 
     @property
     def n_columns(self) -> int:
@@ -190,7 +191,8 @@ class KernelBank:
         """
         given = PointWeights.of(weights, self._inverse_traces())
         if new is not None:
-            new = check_new(new, self.n_columns, given.columns, self.names)
+            used = self.column_kernels(given.columns)
+            new = check_new(new, self.n_columns, given.columns, used, self.names)
             new = matching(new, self.values)
         limit = MEMORY_LIMIT if memory_limit is None else memory_limit
         return self._points(given, new, limit, check_precision(precision))
@@ -222,10 +224,10 @@ class KernelBank:
                 own, fresh = np.zeros((n, n)), np.zeros((n_new, n))
                 shift = block.add(point, own, fresh)
                 means = np.empty(n)
-                _finish_loops.triangle_means(own, weight, means)
+                _dense_loops.triangle_means(own, weight, means)
                 grand = float(weight @ means)
-                _finish_loops.centre_triangle(own, means, grand)
-                _finish_loops.centre_rows(fresh, weight, means, grand)
+                _dense_loops.centre_triangle(own, means, grand)
+                _dense_loops.centre_rows(fresh, weight, means, grand)
                 if shift is not None:
                     means += shift[:n] + weight @ shift[:n]
                 yield Combined(own, None if new is None else fresh, means)
@@ -255,11 +257,3 @@ def _any_target(n_samples: int, row_weight: NDArray[np.float64] | None) -> NDArr
     y = np.zeros(n_samples, dtype=np.int64)
     y[0 if row_weight is None else int(np.argmax(row_weight > 0))] = 1
     return y
-
-
-def _check_weightless(table: Table, row_weight: NDArray[np.float64]) -> None:
-    """Rows of weight 0 are absent from all statistics, but they have a row of the kernel."""
-    absent = np.flatnonzero(row_weight == 0)
-    if len(absent):
-        values = table.values.tocsr() if sp.issparse(table.values) else table.values
-        check_new(values[absent], table.shape[1], np.arange(table.shape[1]), table.names)

@@ -31,7 +31,8 @@ from kernelpath.kernels import (
     formula_settings,
 )
 from kernelpath.kernels._formulas import BY_CODE
-from kernelpath.path_kernels import _dense_loops as _distance_loops
+from kernelpath.kernels.missing import far_values
+from kernelpath.path_kernels import _dense_loops
 from kernelpath.tables.table import canonical, column_list, columns_not_finite
 
 SPARSE_DENSITY = 0.2
@@ -83,6 +84,21 @@ class ColumnKernels:
                 own[i] = kernels[i]
             own = own[which]
         return cls(numbers[which], gamma, center, factors[which], own)
+
+    def without_holes(self, values: Any) -> Any:
+        """Rows, dense or sparse, in which a missing value is written as its far value."""
+        data = values.data if sp.issparse(values) else values
+        missing = np.isnan(data)
+        if not missing.any():
+            return values
+        far = far_values(self.codes, self.gamma, self.center)
+        if sp.issparse(values):
+            filled = values.tocsc().astype(np.float64, copy=True)
+            missing = np.isnan(filled.data)
+            column = np.repeat(np.arange(filled.shape[1]), np.diff(filled.indptr))
+            filled.data[missing] = far[column[missing]]
+            return filled
+        return np.where(missing, far, values)
 
     def take(self, columns: NDArray[np.intp]) -> ColumnKernels:
         """Kernels of some columns."""
@@ -141,15 +157,15 @@ class ColumnKernels:
     ) -> None:
         """``scale d`` of a range of columns for all pairs of two ranges of rows, into ``out``."""
         first, last = which
-        _distance_loops.distances(
+        _dense_loops.distances(
             values, first, last, self.codes, self.gamma, self.factors, scale, rows, columns, out
         )
         if not self._any_passed_over:
             return
         for part, formula, settings in self.runs(np.arange(first, last)):
             begin, end = int(part[0]), int(part[-1]) + 1
-            if formula is not None and formula.code not in _distance_loops.WRITTEN_OUT:
-                _distance_loops.distances_of(formula)(
+            if formula is not None and formula.code not in _dense_loops.WRITTEN_OUT:
+                _dense_loops.distances_of(formula)(
                     values, begin, end, self.gamma, settings, scale, rows, columns,
                     out[begin - first : end - first],
                 )  # fmt: skip
@@ -186,7 +202,7 @@ class ColumnKernels:
     @cached_property
     def _any_passed_over(self) -> bool:
         """Whether the loop over several kernels leaves out columns."""
-        return not np.isin(self.codes, _distance_loops.WRITTEN_OUT).all()
+        return not np.isin(self.codes, _dense_loops.WRITTEN_OUT).all()
 
     def _of(self, test: Callable[[int], bool]) -> NDArray[np.bool_]:
         """Columns whose formula has a property."""
@@ -309,9 +325,16 @@ def sparse_columns(train: Any, new: Any | None, kernels: ColumnKernels) -> Spars
 
 
 def check_new(
-    new: Any, n_columns: int, used: NDArray[np.intp], names: NDArray | None = None
+    new: Any,
+    n_columns: int,
+    used: NDArray[np.intp],
+    kernels: ColumnKernels,
+    names: NDArray | None = None,
 ) -> Any:
-    """Return the used columns of new rows, or say what is wrong with them."""
+    """Return the used columns of new rows, or say what is wrong with them.
+
+    ``kernels`` are those of the used columns; they say what stands for a missing value.
+    """
     if not sp.issparse(new):
         new = np.asarray(new)
     if new.ndim != 2 or new.shape[1] != n_columns:
@@ -323,6 +346,10 @@ def check_new(
     if data.dtype.kind not in "fiub":
         part = part.astype(np.float64)
     bad = columns_not_finite(part)
+    if len(bad) == 0:
+        return part
+    part = kernels.without_holes(part)
+    bad = columns_not_finite(part)
     if len(bad):
-        raise DataError(f"The new rows contain NaN or inf in {column_list(used[bad], names)}.")
+        raise DataError(f"The new rows contain infinity in {column_list(used[bad], names)}.")
     return part

@@ -59,7 +59,7 @@ def cross_kernel(
         np.asarray(gamma, dtype=np.float64)[used],
         np.asarray(center, dtype=np.float64)[used],
     )
-    new = check_new(new_values, len(factor), used)
+    new = check_new(new_values, len(factor), used, part)
     train = take_columns(train_values, used)
     n_train, n_new = train.shape[0], new.shape[0]
     if out is None:

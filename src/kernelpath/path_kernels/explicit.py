@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from kernelpath.errors import ExtensionError
 from kernelpath.kernels import codes
+from kernelpath.kernels.missing import far_values
 from kernelpath.path_kernels.bank import KernelBank
 from kernelpath.path_kernels.columns import ColumnKernels, check_new, matching
 from kernelpath.tables.table import canonical
@@ -135,6 +136,10 @@ class ExplicitMap:
         )
 
     @property
+    def _kernels(self) -> ColumnKernels:
+        return ColumnKernels(self.codes, self.gamma, self.center, self.factors)
+
+    @property
     def n_out(self) -> int:
         """Numbers per row."""
         return int(self.out_ptr[-1])
@@ -151,7 +156,7 @@ class ExplicitMap:
     def transform(self, values: Any) -> Any:
         """Map rows with the columns of the table; CSR if the training table was sparse."""
         used = self.columns.astype(np.intp)
-        new = check_new(values, int(self.shape[0]), used)
+        new = check_new(values, int(self.shape[0]), used, self._kernels)
         if self.shape[1]:
             return self._transform_sparse(matching(new, sp.csc_matrix((0, 0))))
         new = matching(new, np.empty(0))
@@ -197,8 +202,7 @@ class ExplicitMap:
             )
         if self.kinds[i] == CATEGORIES:
             return matrix * _categories(x, landmarks, bool(self.shape[1]))
-        kernels = ColumnKernels(self.codes, self.gamma, self.center, self.factors)
-        near = _anchored(kernels.take(np.array([i])), x, landmarks, self.anchor[i])
+        near = _anchored(self._kernels.take(np.array([i])), x, landmarks, self.anchor[i])
         return near @ matrix.reshape(len(landmarks), -1)
 
 
@@ -257,9 +261,10 @@ def _fit_column(
     if kernel.codes[0] == codes.DELTA:
         scale = np.full(len(x) + sparse, root)
         return CATEGORIES, 0.0, x, scale, len(scale)
-    chosen = _spread(x, n_components + (not sparse))
-    anchor = 0.0 if sparse else chosen[len(chosen) // 2]
-    landmarks = chosen[chosen != anchor]
+    far = x == far_values(kernel.codes, kernel.gamma, kernel.center)  # what is missing
+    chosen = _spread(x[~far], n_components + (not sparse))
+    anchor = 0.0 if sparse or len(chosen) == 0 else chosen[len(chosen) // 2]
+    landmarks = np.append(chosen[chosen != anchor], x[far])
     near = _anchored(kernel, landmarks, landmarks, anchor)
     values, vectors = np.linalg.eigh(near)
     keep = values > SMALLEST_EIGENVALUE * values.max(initial=0.0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -57,8 +57,12 @@ class TrainingRows:
         return max(10_000, ITERATIONS_PER_ROW * self.rows.n_rows) if self.quick else -1
 
 
-class Machine(Protocol):
+class Model(Protocol):
     """A fitted model at one size: it reads all columns and uses its own."""
+
+    @property
+    def name(self) -> str:
+        """Name of the predictor."""
 
     def predict(self, rows: Table) -> NDArray:
         """Labels or values."""
@@ -71,7 +75,27 @@ class Machine(Protocol):
 
 
 Request = tuple[int, Sequence[Setting]]
-Fitted = tuple[int, Setting, Any, Any]  # size, setting, model bound to the new rows, maker
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A model at one size with one setting: solved, judged, and made only if it is wanted.
+
+    Attributes
+    ----------
+    size : int
+        Number of features asked for.
+    setting : dict
+    outputs : estimator or None
+        What scorers call, for the rows held out; None where there are none.
+    build : callable
+        Makes the model that reads new rows.
+    """
+
+    size: int
+    setting: Setting
+    outputs: Any
+    build: Callable[[], Model]
 
 
 class Predictor(Protocol):
@@ -84,8 +108,8 @@ class Predictor(Protocol):
 
     def models(
         self, part: TrainingRows, requests: Sequence[Request], new: Table | None
-    ) -> Iterator[Fitted]:
-        """Fit at every requested size and setting; with ``new`` rows, bound to those.
+    ) -> Iterator[Candidate]:
+        """Fit at every requested size and setting; with ``new`` rows, judged on those.
 
         At a size without settings nothing is fitted, but the others come out as if it were.
         """
@@ -120,7 +144,7 @@ def union_of(points: Sequence[SizedPoint]) -> NDArray[np.intp]:
     return np.unique(np.concatenate([point.columns for point in points]))
 
 
-# -- models bound to the rows they are judged on ---------------------------------------------------
+# -- outputs for rows held out ---------------------------------------------------------------------
 
 
 def _has(name: str) -> Any:
@@ -205,3 +229,16 @@ def outputs_for(head: Any, K: NDArray[np.float64], task: Task) -> Any:
         "predict_proba": head.proba(K) if head.calibration is not None else None,
     }
     return HeldOutClassifier(outputs, task.classes[head.classes])
+
+
+def held_out_outputs(model: Any, rows: Table) -> Any:
+    """Outputs of a model that reads whole rows, for rows to judge it on."""
+    task = model.task
+    if task.classes is None:
+        return HeldOutRegressor({"predict": model.predict(rows)})
+    outputs = {
+        "predict": model.predict(rows),
+        "decision_function": model.decision(rows),
+        "predict_proba": model.proba(rows),
+    }
+    return HeldOutClassifier(outputs, task.classes[model.classes])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from kernelpath.predictors.base import (
-    Fitted,
+    Candidate,
     Request,
     Setting,
     TrainingRows,
@@ -19,12 +20,35 @@ from kernelpath.predictors.base import (
     outputs_for,
     union_of,
 )
-from kernelpath.predictors.libsvm import SVMHead, fit_svms
+from kernelpath.predictors.design import Filling
+from kernelpath.predictors.libsvm import SVMHead, Task, fit_svms
+from kernelpath.predictors.models import KernelModel
 from kernelpath.predictors.nystrom import LandmarkMap, landmarks, mapped_models
+from kernelpath.predictors.state import (
+    Arrays,
+    State,
+    head_arrays,
+    matrix_forms,
+    of_columns,
+    pack_matrix,
+    saved_as,
+    support_values,
+)
 from kernelpath.tables.table import Table, take_columns
 from kernelpath.tracers.any_selector import SizedPoint
+from kernelpath.utils.archive_forms import REAL, WHOLE, Form
 
 BLOCK_COLUMNS = 4096  # columns of a sparse or dense block at a time
+#: What the arrays of a saved model must be.
+FORMS = {
+    "columns": Form(WHOLE, ("used",), low=0),
+    "fill": Form(REAL, ("used",), optional=True),
+    "indicator": Form("b1", ("used",), optional=True),
+    "mean": Form(REAL, ("used",)),
+    "scale": Form(REAL, ("used",), low=0),
+    "categorical": Form("b1", ("used",)),
+    **matrix_forms("support_values", "rows", "used"),
+}
 
 
 @dataclass(frozen=True)
@@ -65,21 +89,23 @@ class JointRBFSVM:
 
     def models(
         self, part: TrainingRows, requests: Sequence[Request], new: Table | None
-    ) -> Iterator[Fitted]:
+    ) -> Iterator[Candidate]:
         """Fit at every size; distances grow by the columns that are new at a size."""
         if not requests:
             return
         points = [part.traced.at(k) for k, _ in requests]
         columns = union_of(points)
-        scaling = Scaling.fit(part.rows, columns, part.sample_weight)
+        filling = Filling.fit(part.rows, columns)
+        rows = filling.apply(part.rows)
+        scaling = Scaling.fit(rows, part.sample_weight)
         if part.large:
-            yield from self._large_models(part, requests, points, columns, scaling, new)
+            yield from self._large_models(part, requests, points, filling, scaling, new)
             return
-        train = scaling.apply(take_columns(part.rows.values, columns))
-        other = None if new is None else scaling.apply(take_columns(new.values, columns))
+        train = scaling.apply(rows.values)
+        other = None if new is None else scaling.apply(filling.apply(new).values)
         distances = _Distances(train, other, _unit(scaling))
         for (k, settings), point in sorted(zip(requests, points), key=lambda item: item[0][0]):
-            where = np.searchsorted(columns, point.columns)
+            where = filling.of(point.columns)
             where = where[scaling.scale[where] > 0]
             D, D_new = distances.of(where)
             for gamma, of_gamma in _by_gamma(settings):
@@ -92,31 +118,32 @@ class JointRBFSVM:
                 )  # fmt: skip
                 for setting in of_gamma:
                     head = heads[setting["C"]]
-                    bound = None
+                    outputs = None
                     if K_new is not None:
-                        bound = outputs_for(head, K_new[:, head.support], part.task)
-                    maker = _Maker(part.rows, columns[where], scaling.take(where), rate, head)
-                    yield k, setting, bound, maker
+                        outputs = outputs_for(head, K_new[:, head.support], part.task)
+                    own = (filling.take(where), scaling.take(where), rate, head)
+                    yield Candidate(k, setting, outputs, partial(_model, part, *own))
 
     def _large_models(
         self,
         part: TrainingRows,
         requests: Sequence[Request],
         points: Sequence[SizedPoint],
-        columns: NDArray[np.intp],
+        filling: Filling,
         scaling: Scaling,
         new: Table | None,
-    ) -> Iterator[Fitted]:
+    ) -> Iterator[Candidate]:
         """Linear SVMs behind a map with landmark rows, for tables with many rows."""
         rows = landmarks(part)
         near = part.rows.take(rows)
         for (k, settings), point in zip(requests, points):
-            where = np.searchsorted(columns, point.columns)
+            where = filling.of(point.columns)
             where = where[scaling.scale[where] > 0]
-            values = take_columns(near.values, columns[where])
+            values = filling.take(where).apply(near).values
             for gamma, of_gamma in _by_gamma(settings):
                 rate = gamma / max(len(where), 1)
-                machine = JointRBFModel(columns[where], values, scaling.take(where), rate, None)
+                own = filling.take(where)
+                machine = JointRBFModel(own, values, scaling.take(where), rate, None)
                 feature_map = LandmarkMap.fit(machine, near)
                 yield from mapped_models(self.name, feature_map, part, (k, of_gamma), new)
 
@@ -141,11 +168,9 @@ class Scaling:
     categorical: NDArray[np.bool_]
 
     @classmethod
-    def fit(
-        cls, rows: Table, columns: NDArray[np.intp], weight: NDArray[np.float64] | None
-    ) -> Scaling:
-        """Learn the factors of some columns; 0 for a constant one."""
-        values = take_columns(rows.values, columns)
+    def fit(cls, rows: Table, weight: NDArray[np.float64] | None) -> Scaling:
+        """Learn the factors of all columns, without missing values; 0 for a constant one."""
+        values, n_columns = rows.values, rows.shape[1]
         share = np.full(rows.n_rows, 1.0 / rows.n_rows) if weight is None else weight / weight.sum()
         if sparse.issparse(values):
             values = values.astype(np.float64)  # squares of small integers overflow
@@ -155,17 +180,17 @@ class Scaling:
             high = values.max(axis=0).toarray().ravel()
         else:
             mean = share @ values
-            variance = np.zeros(len(columns))
-            for start in range(0, len(columns), BLOCK_COLUMNS):
+            variance = np.zeros(n_columns)
+            for start in range(0, n_columns, BLOCK_COLUMNS):
                 block = slice(start, start + BLOCK_COLUMNS)
                 variance[block] = share @ np.square(values[:, block] - mean[block])
             low, high = values.min(axis=0), values.max(axis=0)
-        scale = np.zeros(len(columns))
+        scale = np.zeros(n_columns)
         live = (high > low) & (variance > 0)
         scale[live] = 1.0 / np.sqrt(variance[live])
-        categorical = rows.categorical[columns]
+        categorical = rows.categorical
         for j in np.flatnonzero(categorical & live):
-            codes = values[:, j].astype(np.intp)
+            codes = 1 + values[:, j].astype(np.intp)  # -1 is a missing one
             shares = np.bincount(codes, weights=share)
             # Mean over pairs of [x != z] is 1 - sum of squared shares; two thereof make 2.
             scale[j] = np.sqrt(2.0 / max(1.0 - np.square(shares).sum(), 1e-12))
@@ -237,28 +262,26 @@ class _Distances:
         return self._train, self._new
 
 
-@dataclass(frozen=True)
-class _Maker:
-    rows: Table
-    columns: NDArray[np.intp]
-    scaling: Scaling
-    rate: float
-    head: SVMHead
-
-    def machine(self) -> JointRBFModel:
-        """Model that reads new rows, with support rows and used columns only."""
-        support = self.head.support
-        values = take_columns(self.rows.values, self.columns)
-        rows = values.tocsr()[support] if sparse.issparse(values) else values[support]
-        head = replace(self.head, support=np.arange(len(support)))
-        return JointRBFModel(self.columns, rows, self.scaling, self.rate, head)
+def _model(
+    part: TrainingRows,
+    filling: Filling,
+    scaling: Scaling,
+    rate: float,
+    head: SVMHead,
+) -> KernelModel:
+    """Model that reads new rows, with support rows and used columns only."""
+    values = filling.apply(part.rows).values
+    rows = values.tocsr()[head.support] if sparse.issparse(values) else values[head.support]
+    head = replace(head, support=np.arange(len(head.support)))
+    return KernelModel(JointRBFModel(filling, rows, scaling, rate, head), part.task)
 
 
+@saved_as("joint_rbf")
 @dataclass(frozen=True)
 class JointRBFModel:
     """A fitted RBF-SVM on standardised columns."""
 
-    columns: NDArray[np.intp]
+    filling: Filling
     support_values: Any
     scaling: Scaling
     rate: float
@@ -267,15 +290,49 @@ class JointRBFModel:
 
     def kernel(self, rows: Table) -> NDArray[np.float64]:
         """Kernel of new rows with the support rows."""
-        values = take_columns(rows.values, self.columns)
+        values = self.filling.apply(rows).values
         train = self.support_values
         if sparse.issparse(values) != sparse.issparse(train):
             values = sparse.csc_array(values) if sparse.issparse(train) else values.toarray()
         support, unit = self.scaling.apply(train), _unit(self.scaling)
-        every = np.arange(len(self.columns))
+        every = np.arange(len(self.filling.columns))
         return np.exp(
             -self.rate * np.maximum(unit.squared(self.scaling.apply(values), support, every), 0.0)
         )
+
+    @classmethod
+    def forms(cls, meta: dict[str, Any], n_columns: int) -> dict[str, Form]:
+        """What the arrays of a saved one must be."""
+        return of_columns(SVMHead.FORMS | FORMS, n_columns)
+
+    def to_state(self) -> State:
+        """Settings and arrays of a file."""
+        scaling = self.scaling
+        arrays = {
+            "columns": self.filling.columns,
+            "fill": self.filling.fill,
+            "indicator": self.filling.indicator,
+            "mean": scaling.mean,
+            "scale": scaling.scale,
+            "categorical": scaling.categorical,
+        }
+        arrays |= pack_matrix("support_values", self.support_values)
+        return {"rate": float(self.rate)}, arrays | head_arrays(self.head)
+
+    @classmethod
+    def from_state(cls, meta: dict[str, Any], arrays: Arrays, task: Task) -> JointRBFModel:
+        """Build the model again."""
+        rate = meta["rate"]
+        if isinstance(rate, bool) or not isinstance(rate, int | float) or not 0 <= rate < np.inf:
+            raise ValueError(f"the rate of the kernel is {rate!r}")
+        scaling = Scaling(arrays["mean"], arrays["scale"], arrays["categorical"])
+        values, columns = support_values(arrays), arrays["columns"]
+        filling = Filling(  # files of before know nothing of missing values
+            columns,
+            arrays.get("fill", np.zeros(len(columns))),
+            arrays.get("indicator", np.zeros(len(columns), dtype=bool)),
+        )
+        return cls(filling, values, scaling, float(rate), SVMHead.from_arrays(arrays, task))
 
 
 def _unit(scaling: Scaling) -> Scaling:

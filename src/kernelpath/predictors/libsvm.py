@@ -10,7 +10,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC, SVR
 
 from kernelpath.tables.rows import DistinctRows
+from kernelpath.utils.archive_forms import REAL, Form
 from kernelpath.utils.units import in_units, size_exponent
 
 EPSILON = 0.1  # width of the tube of the SVR, in standard deviations of the target
@@ -104,6 +105,15 @@ class SVMHead:
     target: NDArray[np.float64]
     calibration: NDArray[np.float64] | None = None
 
+    #: What the arrays of a saved one must be; a model that serves a map has none.
+    FORMS: ClassVar[dict[str, Form]] = {
+        "dual_coef": Form(REAL, ("outputs", "rows"), optional=True),
+        "intercept": Form(REAL, ("outputs",), optional=True),
+        "target": Form(REAL, (2,), optional=True),
+        "head_classes": Form("i8", ("classes",), low=0, optional=True),
+        "calibration": Form(REAL, ("calibrated", "decisions + 1"), optional=True),
+    }
+
     def pairs(self, K: NDArray[np.float64]) -> NDArray[np.float64]:
         """Decision of every pair of classes, from kernel values with the support rows."""
         return K @ self.dual_coef.T + self.intercept
@@ -129,6 +139,49 @@ class SVMHead:
         """Calibrated probability of every class."""
         assert self.calibration is not None
         return _probabilities(self.decision(K), self.calibration)
+
+    def to_arrays(self) -> dict[str, NDArray]:
+        """Arrays of a file."""
+        arrays: dict[str, NDArray] = {
+            "dual_coef": self.dual_coef,
+            "intercept": self.intercept,
+            "target": self.target,
+        }
+        if self.classes is not None:
+            arrays["head_classes"] = self.classes
+        if self.calibration is not None:
+            arrays["calibration"] = self.calibration
+        return arrays
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, NDArray], task: Task) -> Self | None:
+        """The head again, None where there was none; a ValueError if it does not fit the task."""
+        if "dual_coef" not in arrays:
+            return None
+        coef, classes = arrays["dual_coef"], arrays.get("head_classes")
+        known = 0 if task.classes is None else len(task.classes)
+        if (classes is None) != (task.classes is None):
+            raise ValueError("the machine is for another task")
+        if len(coef) != cls._n_outputs(classes):
+            raise ValueError("the number of decisions does not fit the classes")
+        if classes is not None and not (np.diff(classes) > 0).all():
+            raise ValueError("the classes of the machine are not in order")
+        if classes is not None and (len(classes) < 2 or classes[-1] >= known):
+            raise ValueError("the classes of the machine are not those of the model")
+        calibration = arrays.get("calibration")
+        if calibration is not None:
+            n_classes = 0 if classes is None else len(classes)
+            shape = (1, 2) if n_classes == 2 else (n_classes, n_classes + 1)
+            if classes is None or calibration.shape != shape:
+                raise ValueError("the calibration does not fit the classes")
+        support = np.arange(coef.shape[1])
+        return cls(support, coef, arrays["intercept"], classes, arrays["target"], calibration)
+
+    @staticmethod
+    def _n_outputs(classes: NDArray | None) -> int:
+        """Rows of the coefficients: one decision, or one for each pair of classes."""
+        n = 0 if classes is None else len(classes)
+        return 1 if n <= 2 else n * (n - 1) // 2
 
 
 def fit_svm(

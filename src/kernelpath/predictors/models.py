@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import clone
 
-from kernelpath.errors import DataError
 from kernelpath.predictors.base import (
-    Fitted,
+    Candidate,
     HeldOutClassifier,
+    HeldOutOutputs,
     HeldOutRegressor,
     Request,
     Setting,
@@ -103,7 +104,7 @@ class EstimatorPredictor:
 
     def models(
         self, part: TrainingRows, requests: Sequence[Request], new: Table | None
-    ) -> Iterator[Fitted]:
+    ) -> Iterator[Candidate]:
         """Fit a clone at every size."""
         for k, settings in requests:
             if not settings:
@@ -116,10 +117,10 @@ class EstimatorPredictor:
             if offered and argument is not None:
                 params.setdefault(argument, part.sample_weight)
             fitted.fit(columns_of(part.rows.given, columns), part.y, **params)
-            model = EstimatorModel(fitted, columns, self.name)
-            bound = None if new is None else model.bound(new)
+            build = partial(EstimatorModel, fitted, columns, self.name)
+            outputs = None if new is None else _OnColumns(fitted, columns)
             for setting in settings:
-                yield k, setting, bound, model
+                yield Candidate(k, setting, outputs, build)
 
 
 @dataclass(frozen=True)
@@ -129,14 +130,6 @@ class EstimatorModel:
     estimator: Any
     columns: NDArray[np.intp]
     name: str
-
-    def machine(self) -> EstimatorModel:
-        """Itself: nothing is left to make."""
-        return self
-
-    def bound(self, rows: Table) -> Any:
-        """The estimator, for scorers that pass all columns."""
-        return _OnColumns(self.estimator, self.columns)
 
     @working("predictions")
     def predict(self, rows: Table) -> NDArray:
@@ -174,13 +167,7 @@ class _OnColumns:
         if name.startswith("__") and name != "__sklearn_tags__":
             raise AttributeError(name)
         value = getattr(self._estimator, name)
-        if name not in (
-            "predict",
-            "decision_function",
-            "predict_proba",
-            "predict_log_proba",
-            "score",
-        ):
+        if name not in RESPONSES:
             return value
 
         def on_columns(X: Any, *args: Any, **kw: Any) -> Any:
@@ -203,28 +190,6 @@ def columns_of(X: Any, columns: NDArray[np.intp]) -> Any:
 # -- no features -----------------------------------------------------------------------------------
 
 
-def constant_model(part: TrainingRows, new: Table | None) -> tuple[Any, ConstantModel]:
-    """The best prediction without any feature: the shares of the classes, or the mean."""
-    classes = None
-    if part.task.classes is None:
-        value = np.atleast_1d(np.average(part.y, weights=part.sample_weight))
-    else:
-        classes, codes = np.unique(part.y, return_inverse=True)
-        count = np.bincount(codes, weights=part.sample_weight)
-        value = count / count.sum()
-    model = ConstantModel(value, classes)
-    if new is None:
-        return None, model
-    if classes is None:
-        return HeldOutRegressor({"predict": model.predict(new)}), model
-    outputs = {
-        "predict": model.predict(new),
-        "decision_function": model.decision(new),
-        "predict_proba": model.proba(new),
-    }
-    return HeldOutClassifier(outputs, classes), model
-
-
 @dataclass(frozen=True)
 class ConstantModel:
     """The prediction without features: shares of the classes, or one mean."""
@@ -234,9 +199,25 @@ class ConstantModel:
     name = "constant"
     has_proba = has_decision = True
 
-    def machine(self) -> ConstantModel:
-        """Itself: nothing is left to make."""
-        return self
+    @classmethod
+    def fit(cls, part: TrainingRows) -> ConstantModel:
+        """The best prediction without any feature."""
+        if part.task.classes is None:
+            return cls(np.atleast_1d(np.average(part.y, weights=part.sample_weight)), None)
+        classes, codes = np.unique(part.y, return_inverse=True)
+        count = np.bincount(codes, weights=part.sample_weight)
+        return cls(count / count.sum(), classes)
+
+    def outputs(self, rows: Table) -> HeldOutOutputs:
+        """What scorers call, for rows held out."""
+        if self.classes is None:
+            return HeldOutRegressor({"predict": self.predict(rows)})
+        outputs = {
+            "predict": self.predict(rows),
+            "decision_function": self.decision(rows),
+            "predict_proba": self.proba(rows),
+        }
+        return HeldOutClassifier(outputs, self.classes)
 
     def predict(self, rows: Table) -> NDArray:
         """The most frequent class, or the mean."""
@@ -252,35 +233,3 @@ class ConstantModel:
         """The same value for every row: log odds for two classes, log shares for more."""
         logs = np.log(np.maximum(self.proba(rows), 1e-300))
         return logs[:, 1] - logs[:, 0] if logs.shape[1] == 2 else logs
-
-
-def check_estimator(predictor: Any) -> None:
-    """Refuse what cannot be fitted or cannot predict, before any work is done."""
-    if isinstance(predictor, type):
-        raise TypeError(f"predictor is the class {predictor.__name__}; give an object of it")
-    for method in ("fit", "predict"):
-        if not hasattr(predictor, method):
-            raise TypeError(
-                "predictor must be 'auto', 'weighted_kernel', 'joint_rbf' or an estimator with "
-                f"fit and predict; {predictor!r} has no {method}"
-            )
-
-
-def check_response(predictor: Any, scorer: Any, probability: bool, own: bool) -> None:
-    """Refuse a scorer that needs a method which the predictor lacks."""
-    wanted = getattr(scorer, "_response_method", None)
-    if wanted is None or wanted == "default":
-        return
-    names = (wanted,) if isinstance(wanted, str) else tuple(wanted)
-    if own:
-        has = {"predict", "decision_function"} | ({"predict_proba"} if probability else set())
-        if not has.intersection(names):
-            raise DataError(
-                f"This scoring needs {' or '.join(names)}; set probability=True, which calibrates "
-                "the machines."
-            )
-    elif not any(hasattr(predictor, name) for name in names):
-        raise DataError(
-            f"This scoring needs {' or '.join(names)}, which the predictor "
-            f"{type(predictor).__name__} does not have; choose another scoring or predictor."
-        )

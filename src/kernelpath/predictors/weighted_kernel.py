@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from kernelpath.kernels import FeatureKernel
+from kernelpath.kernels import KERNELS, FeatureKernel
 from kernelpath.path_kernels import KernelBank, cross_kernel
+from kernelpath.path_kernels.explicit import ExplicitMap
 from kernelpath.predictors.base import (
-    Fitted,
+    Candidate,
     Request,
     Setting,
     TrainingRows,
@@ -21,7 +23,8 @@ from kernelpath.predictors.base import (
     outputs_for,
     union_of,
 )
-from kernelpath.predictors.libsvm import SVMHead, fit_svms
+from kernelpath.predictors.libsvm import SVMHead, Task, fit_svms
+from kernelpath.predictors.models import KernelModel
 from kernelpath.predictors.nystrom import (
     MOST_COMPONENTS,
     ColumnMap,
@@ -29,10 +32,30 @@ from kernelpath.predictors.nystrom import (
     landmarks,
     mapped_models,
 )
+from kernelpath.predictors.state import (
+    Arrays,
+    State,
+    head_arrays,
+    matrix_forms,
+    of_columns,
+    pack_matrix,
+    saved_as,
+    support_values,
+)
 from kernelpath.tables.table import Table, take_columns
 from kernelpath.tracers.any_selector import SizedPoint
+from kernelpath.utils.archive_forms import REAL, WHOLE, Form
 
 N_COMPONENTS = 10  # of the map of one feature
+#: What the arrays of a saved model must be.
+FORMS = {
+    "columns": Form(WHOLE, ("used",), low=0),
+    "which": Form(WHOLE, ("used",), low=0),
+    "gamma": Form(REAL, ("used",), low=0),
+    "center": Form(REAL, ("used",)),
+    "weights": Form(REAL, ("used",), low=0),
+    **matrix_forms("support_values", "rows", "used"),
+}
 
 
 @dataclass(frozen=True)
@@ -67,7 +90,7 @@ class WeightedKernelSVM:
 
     def models(
         self, part: TrainingRows, requests: Sequence[Request], new: Table | None
-    ) -> Iterator[Fitted]:
+    ) -> Iterator[Candidate]:
         """Fit at every size; the base kernels are computed once for all of them."""
         if not requests:
             return
@@ -97,11 +120,11 @@ class WeightedKernelSVM:
             )  # fmt: skip
             for setting in settings:
                 head = heads[setting["C"]]
-                bound = None
+                outputs = None
                 if kernel.new is not None:
-                    bound = outputs_for(head, kernel.new[:, head.support], part.task)
-                maker = _Maker(bank, columns, row, head, kernel.column_means)
-                yield k, setting, bound, maker
+                    outputs = outputs_for(head, kernel.new[:, head.support], part.task)
+                own = (bank, columns, row, head, kernel.column_means, part.task)
+                yield Candidate(k, setting, outputs, partial(_model, *own))
 
 
 def _feature_map(
@@ -114,8 +137,6 @@ def _feature_map(
     active = np.flatnonzero(bank.point_weights(weights))
     compiled = bank.column_kernels(active).own is None
     if compiled and N_COMPONENTS * len(active) <= MOST_COMPONENTS:
-        from kernelpath.path_kernels.explicit import ExplicitMap
-
         explicit = ExplicitMap.fit(bank.take(active), weights[active], n_components=N_COMPONENTS)
         return ColumnMap(columns[active], explicit)
     rows = landmarks(part)
@@ -155,24 +176,20 @@ def _weight_matrix(
     return weights
 
 
-@dataclass(frozen=True)
-class _Maker:
-    """Parts from which the model is made when it is wanted."""
-
-    bank: KernelBank
-    columns: NDArray[np.intp]
-    weights: NDArray[np.float64]
-    head: SVMHead
-    column_means: NDArray[np.float64]
-
-    def machine(self) -> WeightedKernelModel:
-        """Model that reads new rows, with support rows and used columns only."""
-        head = self.head
-        # Coefficients of a pair sum to zero, so centring with the training rows only moves b.
-        shift = head.dual_coef @ self.column_means[head.support]
-        support = np.arange(len(head.support))
-        moved = replace(head, support=support, intercept=head.intercept - shift)
-        return _machine(self.bank, self.columns, self.weights, head.support, moved)
+def _model(
+    bank: KernelBank,
+    columns: NDArray[np.intp],
+    weights: NDArray[np.float64],
+    head: SVMHead,
+    column_means: NDArray[np.float64],
+    task: Task,
+) -> KernelModel:
+    """Model that reads new rows, with support rows and used columns only."""
+    # Coefficients of a pair sum to zero, so centring with the training rows only moves b.
+    shift = head.dual_coef @ column_means[head.support]
+    support = np.arange(len(head.support))
+    moved = replace(head, support=support, intercept=head.intercept - shift)
+    return KernelModel(_machine(bank, columns, weights, head.support, moved), task)
 
 
 def _machine(
@@ -198,6 +215,7 @@ def _machine(
     )
 
 
+@saved_as("weighted_kernel")
 @dataclass(frozen=True)
 class WeightedKernelModel:
     """A fitted SVM on a weighted sum of one-feature kernels."""
@@ -219,3 +237,39 @@ class WeightedKernelModel:
             self.support_values, values, self.kernels, self.which, self.gamma, self.center,
             self.weights,
         )  # fmt: skip
+
+    @classmethod
+    def forms(cls, meta: dict[str, Any], n_columns: int) -> dict[str, Form]:
+        """What the arrays of a saved one must be."""
+        return of_columns(SVMHead.FORMS | FORMS, n_columns)
+
+    def to_state(self) -> State:
+        """Settings and arrays of a file."""
+        kernels = []
+        for kernel in self.kernels:
+            if type(kernel) is not KERNELS.get(kernel.name):
+                raise ValueError(
+                    f"the kernel {kernel!r} is not one of kernelpath and cannot be saved"
+                )
+            kernels.append({"name": kernel.name, "settings": asdict(kernel)})
+        names = ("columns", "which", "gamma", "center", "weights")
+        arrays = {name: getattr(self, name) for name in names}
+        arrays |= pack_matrix("support_values", self.support_values)
+        return {"kernels": kernels}, arrays | head_arrays(self.head)
+
+    @classmethod
+    def from_state(cls, meta: dict[str, Any], arrays: Arrays, task: Task) -> WeightedKernelModel:
+        """Build the model again."""
+        kernels = tuple(KERNELS[k["name"]](**k["settings"]) for k in meta["kernels"])
+        if len(arrays["which"]) and arrays["which"].max() >= len(kernels):
+            raise ValueError("a column has a kernel that is not there")
+        return cls(
+            columns=arrays["columns"],
+            support_values=support_values(arrays),
+            kernels=kernels,
+            which=arrays["which"],
+            gamma=arrays["gamma"],
+            center=arrays["center"],
+            weights=arrays["weights"],
+            head=SVMHead.from_arrays(arrays, task),
+        )

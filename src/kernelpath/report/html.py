@@ -17,6 +17,7 @@ from typing import Any
 
 import jinja2
 
+from kernelpath.report.form import refuse_other_dicts
 from kernelpath.report.plain_text import visible
 from kernelpath.report.words import stability_words
 from kernelpath.utils.atomic import replacing
@@ -50,6 +51,7 @@ def render_html(
     title: str | None = None,
     command: str | None = None,
     files: Mapping[str, str] | None = None,
+    method: str | None = None,
 ) -> str:
     """Draw a summary as a self-contained HTML page.
 
@@ -67,6 +69,8 @@ def render_html(
     files : dict of str to str, optional
         Files that were written beside the page, as ``{"path": "path.kpath", "model":
         "model.kpmodel"}``; other keys are listed with their names.
+    method : str, optional
+        What the page calls the method.  Default: its name in the summary.
 
     Returns
     -------
@@ -88,6 +92,7 @@ def render_html(
             "a page is made from a summary, such as path.summary(X, y), "
             f"got {type(summary).__name__}"
         )
+    refuse_other_dicts(summary)
     script = _script()
     shown = first_size(summary)
     return _template().render(
@@ -103,7 +108,7 @@ def render_html(
         size=None if shown is None else summary["sizes"][shown],
         most_rows=ROWS_WITHOUT_SCRIPTS,
         most_classes=MOST_CLASSES,
-        facts=_facts(summary),
+        facts=_facts(summary, method or summary["method"]),
         selects=any(summary["points"]["n_selected"]),
         agreement=_agreement(summary),
         bounded=any(v is not None for v in summary["points"]["gap"]),
@@ -118,6 +123,7 @@ def save_html(
     title: str | None = None,
     command: str | None = None,
     files: Mapping[str, str] | None = None,
+    method: str | None = None,
 ) -> None:
     """Write the page of a summary to a file, wholly or not at all; see `render_html`.
 
@@ -127,7 +133,7 @@ def save_html(
         What `summarize_path` or `summarize_cv` returns.
     file : str or path
         File to write; its directory must exist.
-    title, command, files
+    title, command, files, method
         As for `render_html`.
 
     Examples
@@ -142,7 +148,7 @@ def save_html(
     ...     [file.name for file in pathlib.Path(folder).iterdir()]
     ['report.html']
     """
-    page = render_html(summary, title=title, command=command, files=files)
+    page = render_html(summary, title=title, command=command, files=files, method=method)
     with replacing(file) as handle:
         handle.write(page.encode("utf-8"))
 
@@ -192,7 +198,7 @@ def shown_name(name: object, longest: int = LONGEST_NAME) -> str:
     return text or "(no name)"
 
 
-def _facts(summary: Mapping[str, Any]) -> list[str]:
+def _facts(summary: Mapping[str, Any], method: str) -> list[str]:
     """What was measured, in a few words each."""
     data, cv = summary["data"], summary["cv"]
     columns = summary["n_features"] if data is None else data["n_features"]
@@ -203,7 +209,7 @@ def _facts(summary: Mapping[str, Any]) -> list[str]:
         if classes:
             kinds = "1 class" if len(classes) == 1 else f"{len(classes):,} classes"
         facts.append(f"{data['task']}, {kinds}" if classes else data["task"])
-    facts.append(f"method {summary['method']}")
+    facts.append(f"method {method}")
     if cv is not None:
         facts += [
             _count(cv["n_folds"], "fold"),

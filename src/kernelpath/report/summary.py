@@ -6,31 +6,23 @@ Pictures, pages and tables are drawn from this dict and compute nothing.  Its fo
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
-from importlib import resources
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from kernelpath.evaluation.operating_point import choose
+from kernelpath.evaluation.scores import PathScores
 from kernelpath.kernels import FeatureKernel, check_traced, feature_kernel_settings
 from kernelpath.path.feature_path import FeaturePath
-from kernelpath.report.rounding import number, numbers
+from kernelpath.report.form import FORMAT, VERSION
 from kernelpath.report.summary_data import describe_data, notices
-from kernelpath.report.summary_junctures import sizes_at_junctures
-from kernelpath.report.summary_lines import weight_lines
-from kernelpath.report.summary_scores import (
-    add_to_sizes,
-    baselines_section,
-    cv_section,
-    settings_section,
-    stability_section,
-)
+from kernelpath.report.summary_lines import sizes_at_junctures, weight_lines
 from kernelpath.report.summary_views import MOST_COMPARED, feature_views, redundancy
 from kernelpath.report.words import headline, remarks
 from kernelpath.tables.encoding import TableEncoder
-from kernelpath.tables.table import Table
+from kernelpath.tables.table import Table, refuse_infinite_columns
 from kernelpath.tables.targets import as_vector, infer_task
 from kernelpath.tracers.any_selector import size_grid
 from kernelpath.utils.progress import working
@@ -38,23 +30,11 @@ from kernelpath.utils.progress import working
 if TYPE_CHECKING:
     from kernelpath.estimators.path_cv import PathCV
 
-FORMAT, VERSION = "kernelpath-summary", 1
 MOST_LISTED = 200  # features of a size
 MOST_JUNCTURES = 600
-MOST_TRACKED = 60  # features whose coming and going is shown
+MOST_TRACKED = 60  # features whose coming and going, or stability, is shown
 N_VIEWS = 12
-
-
-def schema() -> dict[str, Any]:
-    """JSON Schema of the summaries.
-
-    Examples
-    --------
-    >>> schema()["properties"]["version"]["const"] == VERSION
-    True
-    """
-    text = resources.files("kernelpath.report").joinpath("summary.schema.json").read_text("utf-8")
-    return json.loads(text)
+SETTINGS = ("predictor", "cv", "inner_cv", "scoring", "rule", "budget", "tolerance", "random_state")
 
 
 @working("summary")
@@ -80,6 +60,7 @@ def summarize_path(
             raise ValueError(f"X has {table.shape[1]} columns, but the path {path.n_features}")
         if y is None:
             raise ValueError("a summary of the data needs the target y as well as X")
+        refuse_infinite_columns(table)
         target = as_vector(y)
         if task == "auto":  # the path knows what it was traced for
             task = path.provenance.get("task", task)
@@ -322,3 +303,121 @@ def junctures(path: FeaturePath) -> dict[str, Any]:
         "n_selected": sizes[shown].tolist(),
         "n_total": len(where),
     }
+
+
+# -- what a cross-validation adds ------------------------------------------------------------------
+
+
+def cv_section(model: PathCV) -> dict[str, Any]:
+    """Folds, measure, rule, and the points that rules pick."""
+    scores, point = model.scores_, model.operating_point_
+    nested = getattr(model, "nested_score_", None)
+    return {
+        "n_folds": int(scores.n_folds),
+        "scoring": scores.scoring,
+        "chance": number(scores.chance_mean),
+        "rule": point.rule,
+        "best": _size_score(scores, int(scores.best())),
+        "one_se": _size_score(scores, int(choose(scores, "one_se"))),
+        "chosen": {
+            "n_features": int(point.n_features),
+            "score": number(point.score),
+            "se": number(point.se),
+            "predictor": point.predictor,
+            "settings": {str(name): plain(value) for name, value in point.settings.items()},
+        },
+        "nested": None
+        if nested is None
+        else {
+            "score": number(nested.mean),
+            "se": number(nested.se),
+            "n_features": [int(k) for k in nested.n_features],
+        },
+    }
+
+
+def _size_score(scores: PathScores, place: int) -> dict[str, Any]:
+    return {
+        "n_features": int(scores.n_features[place]),
+        "score": number(scores.mean[place]),
+        "se": number(scores.se[place]),
+    }
+
+
+def add_to_sizes(sizes: list[dict[str, Any]], features: list[int], model: PathCV) -> None:
+    """Scores of every size, and how often the folds choose its features."""
+    scores, frequency = model.scores_, model.stability_.frequency
+    for i, size in enumerate(sizes):
+        size["score"], size["se"] = number(scores.mean[i]), number(scores.se[i])
+        size["per_fold"] = numbers(scores.per_fold[:, i])
+        if scores.predictors is not None:
+            size["predictors"] = sorted({str(row[i]) for row in scores.predictors if row[i]})
+        row = frequency[[i]].toarray()[0]
+        size["frequency"] = numbers((row[features[place]] for place in size["features"]), 3)
+
+
+def baselines_section(model: PathCV) -> list[dict[str, Any]]:
+    """Curves of the other rankings."""
+    return [
+        {
+            "name": name,
+            "n_features": own.n_features.tolist(),
+            "score": numbers(own.mean),
+            "se": numbers(own.se),
+        }
+        for name, own in getattr(model, "baseline_scores_", {}).items()
+    ]
+
+
+def stability_section(model: PathCV, place: Callable[[int], int]) -> dict[str, Any]:
+    """Stability index, and the features that folds choose most often."""
+    stability = model.stability_
+    frequency = stability.frequency.tocsc()
+    total = np.asarray(frequency.sum(axis=0)).ravel()
+    order = np.argsort(-total, kind="stable")
+    order = order[total[order] > 0][:MOST_TRACKED]
+    return {
+        "n_features": stability.n_features.tolist(),
+        "index": numbers(stability.index, 4),
+        "low": numbers(stability.interval[:, 0], 4),
+        "high": numbers(stability.interval[:, 1], 4),
+        "rows": [
+            {"feature": place(i), "frequency": numbers(column, 3)}
+            for i, column in zip(order, frequency[:, order].toarray().T)
+        ],
+    }
+
+
+def settings_section(model: PathCV, selector: dict[str, Any]) -> dict[str, Any]:
+    """Settings of the cross-validation and, with a prefix, of the selector."""
+    own = {name: plain(getattr(model, name)) for name in SETTINGS}
+    return own | {f"selector: {name}": value for name, value in selector.items()}
+
+
+# -- numbers as JSON can hold them -----------------------------------------------------------------
+
+
+def number(value: float, digits: int = 7) -> float | None:
+    """Round to significant digits; what is not finite becomes None, as JSON has no NaN."""
+    value = float(value)
+    return float(f"{value:.{digits}g}") if np.isfinite(value) else None
+
+
+def numbers(values: Iterable[float], digits: int = 7) -> list[float | None]:
+    """Round each number.
+
+    Examples
+    --------
+    >>> numbers([1.0, 0.123456789, float("nan")])
+    [1.0, 0.1234568, None]
+    """
+    return [number(value, digits) for value in values]
+
+
+def plain(value: Any) -> Any:
+    """Return the value if JSON can hold it, else its text."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float):
+        return number(value)
+    return value if value is None or isinstance(value, str | int | bool) else str(value)

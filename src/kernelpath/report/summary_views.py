@@ -53,7 +53,10 @@ def feature_views(
             labels = (categories or {}).get(int(column))
             views.append(_categorical(int(column), values, target, outcome, labels))
         else:
-            views.append(_numeric(int(column), values, target, outcome, shown, kernel))
+            seen = ~np.isnan(values)  # what is missing has no place on the axis
+            points = np.flatnonzero(np.isin(np.flatnonzero(seen), shown))
+            part = (values[seen], target[seen])
+            views.append(_numeric(int(column), *part, outcome, points, kernel))
         exponent = 0 if table.exponents is None else int(table.exponents[column])
         _to_own_units(views[-1], exponent, unit)
     return views
@@ -154,6 +157,8 @@ def _categorical(
     means = np.stack([target[inverse == place].mean(axis=0) for place in order], axis=1)
 
     def name(level: float) -> str:
+        if np.isnan(level):
+            return "missing"
         known = labels is not None and 0 <= int(level) < len(labels)
         return str(labels[int(level)]) if known and labels is not None else f"{level:g}"
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from kernelpath.report.summary_junctures import turns
+from kernelpath.report.summary_lines import turns
 from kernelpath.utils.provenance import ANOTHER_BRANCH
 
 BRANCH_WORDS = (

@@ -1,4 +1,4 @@
-"""The same table twice: categories and columns learned once, applied to new rows."""
+"""The same table twice: how its columns are read is learned once, and applied to new rows."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from kernelpath.errors import DataError
-from kernelpath.tables.table import Table, as_column_table, as_pandas, is_frame, plain_table
+from kernelpath.tables.kinds import ColumnReading, Kind
+from kernelpath.tables.table import Table, as_column_table, frame_as_table, is_frame, plain_table
 
 
 @dataclass(frozen=True)
@@ -21,10 +21,12 @@ class TableEncoder:
     ----------
     n_columns : int
     names : ndarray of str or None
-    categories : dict
-        Values of each categorical column, in the order of their codes.
+    readings : dict of int to ColumnReading
+        How columns that are not of a type of numbers are read.
     exponents : ndarray of int or None
         Columns are read in units of ``2**exponents``; None for those of the user.
+    fill : ndarray or None
+        What stands for a missing value in each column; None where they stay NaN.
 
     Examples
     --------
@@ -38,77 +40,46 @@ class TableEncoder:
 
     n_columns: int
     names: NDArray | None = None
-    categories: dict[int, list] = field(default_factory=dict)
+    readings: dict[int, ColumnReading] = field(default_factory=dict)
     exponents: NDArray[np.int64] | None = None
+    fill: NDArray[np.float64] | None = None
 
     @classmethod
     def fit(cls, X: Any) -> tuple[TableEncoder, Table]:
-        """Learn categories, and return the columns as numbers."""
-        frame = as_pandas(X) if is_frame(X) else None
-        table = as_column_table(X if frame is None else frame)
-        return cls.of(replace(table, given=frame)), table
+        """Learn how to read, and return the columns as numbers."""
+        table = as_column_table(X)
+        return cls.of(replace(table, given=X)), table
 
     @classmethod
     def of(cls, table: Table) -> TableEncoder:
-        """Learn the categories of a table from its rows as they were given."""
-        columns = np.flatnonzero(table.categorical).tolist()
-        categories = {j: table.given.iloc[:, j].dropna().unique().tolist() for j in columns}
+        """How the columns of a table were read."""
         names = table.names if is_frame(table.given) else None  # new rows of an array have none
-        return cls(table.shape[1], names, categories, table.exponents)
+        return cls(table.shape[1], names, table.readings, table.exponents)
 
     @property
-    def categorical(self) -> NDArray[np.bool_]:
-        """Mask of the categorical columns."""
-        mask = np.zeros(self.n_columns, dtype=bool)
-        mask[list(self.categories)] = True
-        return mask
+    def categories(self) -> dict[int, list]:
+        """Values of each column of categories, in the order of their codes."""
+        return {
+            j: list(one.categories or ())
+            for j, one in self.readings.items()
+            if one.kind is Kind.CATEGORY
+        }
 
     def table(self, X: Any) -> Table:
         """New rows as numbers, in the units of the user."""
-        return Table(self.encode(X), self.names, self.categorical)
-
-    def encode(self, X: Any) -> Any:
-        """Columns of new rows as numbers; a category not seen before gets a code of its own."""
         X = plain_table(X)
         if getattr(X, "ndim", 2) == 2 and X.shape[1] != self.n_columns:
             raise DataError(
                 f"X has {X.shape[1]} features, but {self.n_columns} features were seen in fit."
             )
-        if not self.categories:
-            return as_column_table(X).values
-        if not is_frame(X):
+        if is_frame(X):
+            return frame_as_table(X, self.readings)
+        if self.readings:
             raise DataError(
                 "The model was fitted on a dataframe with text columns; give a dataframe."
             )
-        return self._encode_frame(as_pandas(X))
+        return as_column_table(X)
 
-    def _encode_frame(self, frame: Any) -> NDArray[np.float64]:
-        import pandas as pd
-
-        values = np.empty(frame.shape, dtype=np.float64, order="F")
-        numeric = np.flatnonzero(~self.categorical)
-        if len(numeric):
-            part = as_column_table(frame.iloc[:, numeric])
-            if part.categorical.any():
-                label = part.label(np.flatnonzero(part.categorical))
-                raise DataError(f"X holds text in {label}, which held numbers in fit.")
-            dense = part.values.toarray() if sparse.issparse(part.values) else part.values
-            values[:, numeric] = dense
-        for column, known in self.categories.items():
-            given = frame.iloc[:, column]
-            if given.isna().any():
-                raise DataError(f"Column {str(frame.columns[column])!r} has missing values.")
-            if all(isinstance(value, str) for value in known) and _is_number(given):
-                raise DataError(
-                    f"X holds numbers in column {str(frame.columns[column])!r}, which held text in "
-                    "fit."
-                )
-            codes = pd.Index(known, dtype=object).get_indexer(given.astype(object))
-            values[:, column] = np.where(codes < 0, len(known), codes)
-        return values
-
-
-def _is_number(column: Any) -> bool:
-    from pandas.api.types import is_numeric_dtype
-
-    return bool(is_numeric_dtype(column.dtype))
+    def encode(self, X: Any) -> Any:
+        """Columns of new rows as numbers; a category not seen before gets a code of its own."""
+        return self.table(X).values

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from kernelpath.errors import DataError
+from kernelpath.tables.kinds import MISSING_TEXTS
 from kernelpath.tables.table import quoted_name
 
 _TEXT, _SVM = (".csv", ".tsv", ".txt"), (".svm", ".libsvm", ".svmlight")
@@ -30,7 +31,6 @@ _ARROW = (".parquet", ".pq", ".feather", ".arrow", ".ipc")
 _SUPPORTED = f"{', '.join(_TEXT)} (also {', '.join(_TEXT_CODECS)}), {', '.join(_ARROW)}, .npz, "
 _SUPPORTED += f"{', '.join(_SVM)} (also {', '.join(_SVM_CODECS)})"
 _NPZ_ARRAYS = {"X", "y", "feature_names", "data", "indices", "indptr", "shape", "format"}
-_MISSING = ["", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "null", "NULL", "None"]
 MAX_COLUMNS = 5_000_000
 # No small file takes much memory: what it says about itself is compared with its size first.
 _FREE_COLUMNS, _COLUMNS_PER_BYTE = 100_000, 100  # of a sparse table, unless more are asked for
@@ -132,8 +132,7 @@ def plain_frame(table: Any) -> tuple[Any, list[str]]:
         elif types.is_null(kind) or types.is_decimal(kind) or types.is_float16(kind):
             column = column.cast(pa.float64())
         elif types.is_temporal(kind):
-            hint = "drop it, or convert it to a number, such as days since the first date"
-            raise DataError(f"column {quote(name)} holds dates or times: {hint}")
+            pass  # dates and times count as days
         elif types.is_dictionary(kind) or "string" in str(kind):
             text.append(name)
         elif not (types.is_integer(kind) or types.is_floating(kind)):
@@ -390,7 +389,7 @@ def _read_csv(path: Path, ending: str, codec: str, max_columns: int | None) -> A
     _check_width(len(header), max_columns)
     check_names(header)
     parse = arrow_csv.ParseOptions(delimiter=separator, newlines_in_values=True)
-    convert = arrow_csv.ConvertOptions(null_values=_MISSING, strings_can_be_null=True)
+    convert = arrow_csv.ConvertOptions(null_values=list(MISSING_TEXTS), strings_can_be_null=True)
     read = arrow_csv.ReadOptions(block_size=_BLOCK)
     try:
         table = arrow_csv.read_csv(pa.BufferReader(content), read, parse, convert)
@@ -399,7 +398,7 @@ def _read_csv(path: Path, ending: str, codec: str, max_columns: int | None) -> A
             if len(row) != len(header):
                 sizes = f"line {line} has {len(row)} fields where the header has {len(header)}"
                 raise DataError(f"{sizes}: repair that line, or write the file again") from None
-        strict: dict[str, Any] = {"na_values": _MISSING, "keep_default_na": False}
+        strict: dict[str, Any] = {"na_values": list(MISSING_TEXTS), "keep_default_na": False}
         strict |= {"index_col": False, "low_memory": False}
         frame = pd.read_csv(io.BytesIO(content), sep=separator, **strict)
         table = pa.Table.from_pandas(frame, preserve_index=False).replace_schema_metadata(None)

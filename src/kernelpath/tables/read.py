@@ -263,8 +263,26 @@ def _from_matrix(
     # Integers would overflow in differences and squares.
     X = X.astype(np.result_type(X.dtype, np.float32) if X.dtype.kind == "f" else np.float64)
     names = [names[j] for j in kept]
-    y = to_target(labels.ravel())
+    labels, kept_rows, more = _with_target(labels.ravel(), "y")
+    X = X if kept_rows is None else X[kept_rows]
+    y = to_target(labels)
+    notes = (*notes, *more)
     return LoadedTable(X, y, names, "y", tuple(unwanted), X.shape[0], source, [], notes)
+
+
+def _with_target(values: Any, name: str) -> tuple[Any, np.ndarray | None, tuple[str, ...]]:
+    """Targets that are there, their rows (None for all), and a sentence about the others."""
+    import pandas as pd
+
+    missing = np.asarray(pd.isna(values))
+    if not missing.any():
+        return values, None, ()
+    if missing.all():
+        raise DataError(f"target {quote(name)} is missing in every row: nothing is left")
+    kept = np.flatnonzero(~missing)
+    have, were = ("has", "was") if missing.sum() == 1 else ("have", "were")
+    note = f"{missing.sum():,} of {len(missing):,} rows {have} no target and {were} left out."
+    return values[~missing], kept, (note,)
 
 
 def _from_arrow(
@@ -286,6 +304,9 @@ def _from_arrow(
     dropped = unwanted | dict.fromkeys(index)
     features = [name for name in names if name != target]
     kept = [features[j] for j in _kept(features, dropped, table.num_rows)]
-    y = to_target(table.column(target).to_pandas(), name=target)
+    labels, kept_rows, more = _with_target(table.column(target).to_pandas(), target)
+    table = table if kept_rows is None else table.take(kept_rows)
+    y = to_target(labels, name=target)
     X, text = plain_frame(table.select(kept))
+    notes = (*notes, *more)
     return LoadedTable(X, y, kept, target, tuple(dropped), table.num_rows, source, text, notes)

@@ -8,32 +8,53 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.validation import column_or_1d, validate_data
 
+from kernelpath.errors import DataError, ReadingWarning
 from kernelpath.tables.encoding import TableEncoder
+from kernelpath.tables.kinds import Kind
+from kernelpath.tables.missing import Imputer
 from kernelpath.tables.table import (
     Table,
     as_column_table,
     as_pandas,
-    check_finite,
+    column_list,
     is_frame,
     naming_text,
-    plain_array,
     plain_table,
+    refuse_infinite_columns,
 )
+from kernelpath.tables.targets import plain_target
+from kernelpath.utils.warn import warn
+
+DROP = "drop"
+SAID = {
+    Kind.DATE: "dates count as days since 1970 ({})",
+    Kind.DAY_FIRST: "dates are read with the day first and count as days since 1970 ({})",
+    Kind.MONTH_FIRST: "dates are read with the month first and count as days since 1970 ({})",
+    Kind.DURATION: "durations count as days ({})",
+    Kind.IDENTIFIER: "left out as identifiers, with a value of its own in nearly every row: {} "
+    "(identifiers='keep' counts them)",
+}
 
 
-def read_training(estimator: Any, X: Any) -> Table:
+def read_training(estimator: Any, X: Any, identifiers: str | None = None) -> Table:
     """Rows of ``fit``, in the units of the user; NaN may be among them.
 
     A :class:`Table` stands for its values, with names for the columns of an array.
     """
     if isinstance(X, Table):
-        return replace(read_training(estimator, X.values), names=X.names)
+        _remember(estimator, X)
+        return X if X.given is not None else replace(X, given=X.values)
     if is_frame(X):
         frame = as_pandas(X).copy(deep=False)  # columns added to X later are not ours
         table = as_column_table(frame)  # names what is wrong with the columns
         validate_data(estimator, X, skip_check_array=True)
+        if (identifiers or getattr(estimator, "identifiers", DROP)) == DROP:
+            table = table.without_identifiers()
+        say_how_it_was_read(table)
         return replace(table, given=frame)
     table = as_column_table(_numbers(estimator, X, ensure_min_samples=2))
     return replace(table, given=table.values)
@@ -53,11 +74,77 @@ def read_new(estimator: Any, X: Any, encoder: TableEncoder | None = None) -> Tab
     return replace(table, given=given if is_frame(given) else table.values)
 
 
+def with_all_columns(X: Any, encoder: TableEncoder, needed: NDArray[np.intp]) -> Any:
+    """New rows with the columns of ``fit`` in their order, where only some are needed.
+
+    A frame may have its columns in any order, others beside them, and lack those that are not
+    needed.  An array has no names by which to tell: it needs all columns.
+    """
+    if encoder.names is not None and is_frame(X):
+        frame = as_pandas(X)
+        given = [str(name) for name in frame.columns]
+        if given == encoder.names.tolist():
+            return X
+        known = set(given)
+        lacking = np.array([j for j in needed.tolist() if encoder.names[j] not in known], np.intp)
+        if len(lacking):
+            label = column_list(lacking, encoder.names)
+            verb = "is" if len(lacking) == 1 else "are"
+            raise DataError(
+                f"X lacks {label}, which {verb} needed: the feature names should match those that "
+                "were passed during fit."
+            )
+        frame = frame.set_axis(given, axis=1)
+        return frame.loc[:, ~frame.columns.duplicated()].reindex(columns=encoder.names.tolist())
+    return X
+
+
+def say_what_is_new(table: Table, encoder: TableEncoder, needed: NDArray[np.intp]) -> None:
+    """Say in one warning which categories ``fit`` has not seen."""
+    parts = []
+    for j in needed.tolist():
+        reading = encoder.readings.get(j)
+        if reading is None or reading.kind is not Kind.CATEGORY:
+            continue
+        count = int(np.sum(table.values[:, j] == len(reading.categories or ())))
+        if count:
+            rows = f"{count:,} row{'s' * (count != 1)}"
+            parts.append(f"{column_list(np.array([j]), encoder.names)} in {rows}")
+    if parts:
+        warn(
+            f"There are categories that fit has not seen: {', '.join(parts)}; such a value is like "
+            "no other.",
+            ReadingWarning,
+        )
+
+
 def read_new_numbers(estimator: Any, X: Any, encoder: TableEncoder) -> Table:
-    """New rows without NaN, in the units of the rows of ``fit``."""
+    """New rows in the units of the rows of ``fit``; NaN is missing, or filled in as there."""
     table = read_new(estimator, X, encoder)
-    check_finite(table)
+    refuse_infinite_columns(table)
+    if encoder.fill is not None:
+        table = Imputer(encoder.fill).apply(table)
     return table.in_units_of(encoder.exponents)
+
+
+def _remember(estimator: Any, table: Table) -> None:
+    """Leave counts and names with the estimator, as scikit-learn does."""
+    if is_frame(table.given):
+        validate_data(estimator, table.given, skip_check_array=True)
+    else:
+        validate_data(estimator, table.values, skip_check_array=True)
+
+
+def say_how_it_was_read(table: Table) -> None:
+    """Say in one warning what was made of columns that are no numbers and no categories."""
+    parts = []
+    for kind, words in SAID.items():
+        columns = np.array([j for j, one in table.readings.items() if one.kind is kind], np.intp)
+        if len(columns):
+            parts.append(words.format(table.label(columns)))
+    if parts:
+        text = "; ".join(parts)
+        warn(f"{text[0].upper()}{text[1:]}.", ReadingWarning)
 
 
 def _numbers(estimator: Any, X: Any, **options: Any) -> Any:
@@ -72,4 +159,5 @@ def _numbers(estimator: Any, X: Any, **options: Any) -> Any:
 
 def one_column(y: Any) -> Any:
     """A target of one column as one vector, with scikit-learn's warning; others as they are."""
-    return y if getattr(y, "ndim", 0) == 1 else column_or_1d(plain_array(y, "y"), warn=True)
+    y = plain_target(y)
+    return y if getattr(y, "ndim", 0) == 1 else column_or_1d(y, warn=True)

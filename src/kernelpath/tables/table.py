@@ -13,7 +13,7 @@ import numbers
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from kernelpath.errors import ConstantColumnWarning, DataError
+from kernelpath.tables.kinds import ColumnReading, Kind, days_of, is_identifier, may_name_rows
 from kernelpath.utils.units import FAR, exponents_of, in_units, sizes_of
 from kernelpath.utils.warn import warn
 
@@ -45,6 +46,8 @@ class Table:
         The values are in units of ``2**exponents``; None for those of the user.
     given : dataframe, ndarray, sparse matrix or None
         The same rows as the user gave them, for estimators that are not of this package.
+    readings : dict of int to ColumnReading
+        How columns that are not of a type of numbers were read.
     """
 
     values: Any
@@ -52,6 +55,7 @@ class Table:
     categorical: NDArray[np.bool_]
     exponents: NDArray[np.int64] | None = None
     given: Any = None
+    readings: dict[int, ColumnReading] = field(default_factory=dict)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -96,6 +100,36 @@ class Table:
             return self
         return replace(self, values=in_units(self.values, -self.exponents), exponents=None)
 
+    @property
+    def identifiers(self) -> NDArray[np.intp]:
+        """Columns that name rows: they count as constant."""
+        found = [j for j, one in self.readings.items() if one.kind is Kind.IDENTIFIER]
+        return np.array(found, dtype=np.intp)
+
+    def without_identifiers(self) -> Table:
+        """The table with columns that name rows read as constant ones; mostly itself."""
+        if self.names is None or sp.issparse(self.values):
+            return self
+        found = [
+            j
+            for j, name in enumerate(self.names.tolist())
+            if may_name_rows(self.values[:3, j])
+            and is_identifier(name, self.values[:, j], self.kind(j))
+        ]
+        if not found:
+            return self
+        values = self.values.astype(np.float64, copy=True)
+        values[:, found] = 0.0
+        categorical = self.categorical.copy()
+        categorical[found] = False
+        readings = self.readings | dict.fromkeys(found, ColumnReading(Kind.IDENTIFIER))
+        return replace(self, values=values, categorical=categorical, readings=readings)
+
+    def kind(self, column: int) -> Kind:
+        """What a column holds."""
+        known = self.readings.get(column)
+        return Kind.NUMBER if known is None else known.kind
+
     def of_columns(self, columns: NDArray[np.intp], values: Any) -> Table:
         """The table of some columns, whose values are at hand."""
         return Table(
@@ -103,6 +137,9 @@ class Table:
             None if self.names is None else self.names[columns],
             self.categorical[columns],
             None if self.exponents is None else self.exponents[columns],
+            readings={
+                i: self.readings[j] for i, j in enumerate(columns.tolist()) if j in self.readings
+            },
         )
 
     def in_units_of(self, exponents: NDArray[np.int64] | None) -> Table:
@@ -134,7 +171,8 @@ def take_columns(values: Any, columns: NDArray[np.intp]) -> Any:
     """Some columns of an array or sparse matrix."""
     if sp.issparse(values):
         return values.tocsc()[:, columns]
-    return values if len(columns) == values.shape[1] else values[:, columns]
+    every = len(columns) == values.shape[1] and np.array_equal(columns, np.arange(len(columns)))
+    return values if every else values[:, columns]
 
 
 def quoted_name(name: Any) -> str:
@@ -165,22 +203,59 @@ def column_list(columns: NDArray[np.intp], names: Any = None, limit: int = 5) ->
     return ("column " if len(columns) == 1 else "columns ") + ", ".join(shown) + more
 
 
-def columns_not_finite(values: Any) -> NDArray[np.intp]:
-    """Columns of an array or sparse matrix that hold NaN or infinity.
+def columns_not_finite(values: Any, but_nan: bool = False) -> NDArray[np.intp]:
+    """Columns of an array or sparse matrix that hold NaN or infinity; or infinity alone.
 
     Examples
     --------
-    >>> columns_not_finite(np.array([[1.0, np.nan], [2.0, 3.0]]))
-    array([1])
+    >>> X = np.array([[1.0, np.nan], [np.inf, 3.0]])
+    >>> columns_not_finite(X), columns_not_finite(X, but_nan=True)
+    (array([0, 1]), array([0]))
     """
     data = values.data if sp.issparse(values) else values
     with np.errstate(over="ignore", invalid="ignore"):
         if data.dtype.kind not in "fc" or np.isfinite(data.sum()):  # mostly: one pass, no copy
             return np.zeros(0, dtype=np.intp)
+    wrong = np.isinf if but_nan else (lambda x: ~np.isfinite(x))
     if sp.issparse(values):
         entries = values.tocoo()
-        return np.unique(np.asarray(entries.col)[~np.isfinite(entries.data)]).astype(np.intp)
-    return np.flatnonzero(~np.isfinite(values).all(axis=0))
+        return np.unique(np.asarray(entries.col)[wrong(entries.data)]).astype(np.intp)
+    return np.flatnonzero(wrong(values).any(axis=0))
+
+
+def columns_with_holes(values: Any, columns: NDArray[np.intp] | None = None) -> NDArray[np.bool_]:
+    """Which columns, of all or of some, hold NaN.
+
+    Examples
+    --------
+    >>> columns_with_holes(np.array([[1.0, np.nan], [2.0, 3.0]]))
+    array([False,  True])
+    """
+    if values.dtype.kind != "f":
+        return np.zeros(values.shape[1] if columns is None else len(columns), dtype=bool)
+    part = values if columns is None else take_columns(values, columns)
+    if sp.issparse(part):
+        entries = part.tocoo()
+        found = np.zeros(part.shape[1], dtype=bool)
+        found[np.asarray(entries.col)[np.isnan(entries.data)]] = True
+        return found
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = np.isnan(part.sum(axis=0))  # also inf - inf; mostly no column
+    some = np.flatnonzero(found)
+    found[some] = np.isnan(part[:, some]).any(axis=0)
+    return found
+
+
+def refuse_infinite_columns(table: Table, columns: NDArray[np.intp] | None = None) -> None:
+    """Refuse infinity, with the names of the columns; NaN is another matter."""
+    part = table.values if columns is None else take_columns(table.values, columns)
+    bad = columns_not_finite(part, but_nan=True)
+    if len(bad):
+        bad = bad if columns is None else columns[bad]
+        raise DataError(
+            f"Input X contains infinity in {table.label(bad)}. Correct it, or write NaN where a "
+            "value is missing."
+        )
 
 
 def check_finite(table: Table, columns: NDArray[np.intp] | None = None) -> None:
@@ -196,13 +271,22 @@ def check_finite(table: Table, columns: NDArray[np.intp] | None = None) -> None:
         )
 
 
+def refuse_text(table: Table, way: str) -> None:
+    """Refuse columns that hold text; ``way`` says what to do about it."""
+    if table.categorical.any():
+        columns = np.flatnonzero(table.categorical)
+        raise DataError(f"{table.sentence(columns, 'holds', 'hold')} text; {way}.")
+
+
 def report_constant(table: Table, constant: NDArray[np.bool_], what: str = "column") -> None:
     """Warn once about columns, or ``what`` else there is, that carry no information."""
     columns = np.flatnonzero(constant)
+    if len(columns) and len(columns) == table.shape[1]:
+        others = "constant, or names its rows" if len(table.identifiers) else "constant"
+        raise DataError(f"Every {what} is {others}; there is nothing to select.")
+    columns = np.setdiff1d(columns, table.identifiers) if what == "column" else columns
     if len(columns) == 0:
         return
-    if len(columns) == table.shape[1]:
-        raise DataError(f"Every {what} is constant; there is nothing to select.")
     words = table.sentence(columns, "is", "are").replace("Column", what.capitalize(), 1)
     warn(f"{words} constant and will never be selected.", ConstantColumnWarning)
 
@@ -238,7 +322,7 @@ def as_column_table(X: Any) -> Table:
     if getattr(X, "ndim", 2) != 2:
         raise DataError(f"X must be two-dimensional (2D), got {X.ndim} dimensions.")
     if is_frame(X):
-        return _from_frame(as_pandas(X))
+        return frame_as_table(X)
     from sklearn.utils import check_array
 
     with naming_text():
@@ -284,29 +368,55 @@ def unmasked(values: Any, name: str) -> Any:
 
 
 def plain_table(X: Any) -> Any:
-    """Like `plain_array` for rows of numbers, also those in lists or held as objects.
+    """Rows of numbers as users may bring them, also in lists or held as objects.
 
-    Missing cells among objects become NaN.
+    What is missing becomes NaN: masked cells, None, NaT, pandas' NA.  Dates become days.
+
+    Examples
+    --------
+    >>> plain_table(np.ma.masked_array([[1.0, 2.0]], mask=[[False, True]])).tolist()
+    [[1.0, nan]]
     """
-    X = plain_array(X)
     if isinstance(X, list | tuple):
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", UserWarning)  # a masked cell becomes NaN
-                X = plain_array(np.asarray(X))
-        except ValueError as error:
-            if isinstance(error, DataError):
-                raise
+                rows = [without_mask(row) for row in X]
+                X = np.asarray(rows)
+        except ValueError:
             return X  # rows of several lengths; scikit-learn says so
+    X = without_mask(X)
+    if isinstance(X, np.ndarray) and X.dtype.kind in DATES:
+        return days_of(X)
+    X = plain_array(X)
     if not isinstance(X, np.ndarray) or X.dtype.kind != "O":
         return X
     cells = X.ravel().tolist()
     wrong = [cell for cell in cells if isinstance(cell, NO_NUMBERS) and not is_missing(cell)]
     if wrong:
         kind = type(wrong[0]).__name__
-        raise DataError(f"X holds values of the type {kind}; convert to numbers or drop.")
+        raise DataError(
+            f"X holds values of the type {kind}; convert to numbers or drop, or give a pandas "
+            "DataFrame, whose columns may hold dates."
+        )
     missing = np.array([is_missing(cell) for cell in cells], dtype=bool).reshape(X.shape)
     return np.where(missing, np.nan, X) if missing.any() else X
+
+
+def without_mask(values: Any) -> Any:
+    """An array whose masked cells are NaN, or what was given."""
+    if not isinstance(values, np.ma.MaskedArray):
+        return values
+    if not np.ma.is_masked(values):
+        return np.ma.getdata(values)
+    if values.dtype.kind in DATES:
+        return np.where(np.ma.getmaskarray(values), np.array("NaT", values.dtype), values.data)
+    if values.dtype.kind == "O":
+        cells = np.ma.getdata(values).copy()
+        cells[np.ma.getmaskarray(values)] = None
+        return cells
+    numbers = np.asarray(np.ma.getdata(values), dtype=np.float64)
+    return np.where(np.ma.getmaskarray(values), np.nan, numbers)
 
 
 @contextmanager
@@ -373,56 +483,58 @@ def is_missing(value: object) -> bool:
         return True
 
 
-def _from_frame(frame: Any) -> Table:
+def frame_as_table(frame: Any, readings: dict[int, ColumnReading] | None = None) -> Table:
+    """Columns of a frame as numbers; read anew, or as they were read before."""
     import pandas as pd
 
-    kinds = frame.dtypes
-    categorical = np.zeros(frame.shape[1], dtype=bool)
-    other = np.zeros(frame.shape[1], dtype=bool)
-    dtypes = kinds.to_numpy()
-    for dtype in set(dtypes):  # few distinct types, however many columns
-        where = np.array([d == dtype for d in dtypes])
-        if isinstance(dtype, pd.CategoricalDtype) or any(
-            is_kind(dtype)
-            for is_kind in (pd.api.types.is_object_dtype, pd.api.types.is_string_dtype)
-        ):
-            categorical |= where
-        elif not (pd.api.types.is_numeric_dtype(dtype) or pd.api.types.is_bool_dtype(dtype)):
-            other |= where
+    frame = as_pandas(frame)
+
     names = np.array([str(name) for name in frame.columns], dtype=object)
     if not frame.columns.is_unique:
         twice = str(frame.columns[frame.columns.duplicated()][0])
         raise DataError(f"Column names must differ; more than one is called {twice!r}.")
-    table = Table(frame, names, categorical)
-    if other.any():
-        kind = str(dtypes[np.flatnonzero(other)[0]])
-        subject = table.sentence(np.flatnonzero(other), "holds", "hold")
-        raise DataError(f"{subject} values of the type {kind}; convert to numbers or drop.")
+    dtypes = frame.dtypes.to_numpy()
+    other = np.zeros(len(dtypes), dtype=bool)  # not of a type of numbers
+    for dtype in set(dtypes):  # few distinct types, however many columns
+        number = pd.api.types.is_numeric_dtype(dtype) or pd.api.types.is_bool_dtype(dtype)
+        if not number or isinstance(dtype, pd.CategoricalDtype):
+            other |= np.array([d == dtype for d in dtypes])
+        elif pd.api.types.is_complex_dtype(dtype):
+            first = np.flatnonzero([d == dtype for d in dtypes])
+            subject = Table(frame, names, other).sentence(first, "holds", "hold")
+            raise DataError(f"{subject} values of the type {dtype}; convert to numbers or drop.")
+    if readings is not None:
+        other[list(readings)] = True
+    nothing = np.zeros(len(dtypes), dtype=bool)
     if len(dtypes) and all(isinstance(d, pd.SparseDtype) for d in dtypes):
-        return Table(frame.sparse.to_coo().tocsc(), names, categorical)
-    if not categorical.any():
-        values = _numeric(frame)
-        return Table(values, names, categorical)
+        return Table(frame.sparse.to_coo().tocsc(), names, nothing)
+    if not other.any():
+        return Table(_numeric(frame), names, nothing)
     values = np.empty(frame.shape, dtype=np.float64, order="F")
-    if not categorical.all():
-        values[:, ~categorical] = _numeric(frame.loc[:, ~categorical])
-    for column in np.flatnonzero(categorical):
-        if _holds_numbers(frame.iloc[:, column]):  # numbers stored as Python objects
-            values[:, column] = frame.iloc[:, column].to_numpy(dtype=np.float64, na_value=np.nan)
-            categorical[column] = False
-            continue
-        codes, _ = pd.factorize(frame.iloc[:, column], sort=False)
-        values[:, column] = np.where(codes < 0, np.nan, codes)
-    return Table(values, names, categorical)
+    if not other.all():
+        values[:, ~other] = _numeric(frame.loc[:, ~other])
+    learned: dict[int, ColumnReading] = {}
+    for j in np.flatnonzero(other).tolist():
+        column = frame.iloc[:, j]
+        known = None if readings is None else readings.get(j)
+        if known is not None:
+            learned[j], values[:, j] = known, known.read(column)
+        elif readings is None:
+            learned[j], values[:, j] = ColumnReading.learn(column)
+        else:
+            values[:, j] = _as_numbers_again(column)
+    categorical = np.isin(
+        np.arange(len(dtypes)), [j for j, one in learned.items() if one.kind is Kind.CATEGORY]
+    )
+    return Table(values, names, categorical, readings=learned)
 
 
-def _holds_numbers(column: Any) -> bool:
-    import pandas as pd
-
-    if not pd.api.types.is_object_dtype(column.dtype):
-        return False
-    kinds = ("floating", "integer", "mixed-integer-float", "decimal", "boolean")
-    return pd.api.types.infer_dtype(column, skipna=True) in kinds
+def _as_numbers_again(column: Any) -> NDArray[np.float64]:
+    """A column of new rows that held numbers in fit and has another type now."""
+    reading, values = ColumnReading.learn(column)
+    if reading.kind is not Kind.NUMBER:
+        raise DataError(f"X holds text in column {str(column.name)!r}, which held numbers in fit.")
+    return values
 
 
 def _numeric(frame: Any) -> NDArray:

@@ -6,14 +6,16 @@ standardised to mean 0 and variance 1.  All are then centred, so that the kernel
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from numbers import Number
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kernelpath.errors import DataError, not_one_of
-from kernelpath.tables.table import is_missing, plain_array
+from kernelpath.errors import DataError, naming, not_one_of
+from kernelpath.tables.table import is_missing, plain_array, without_mask
 
 MAX_INTEGER_CLASSES = 30
 """A numeric target of whole numbers with more distinct values than this is continuous."""
@@ -109,10 +111,11 @@ def encode_target(
             f"The target has one class only ({classes.tolist()}); at least two classes are needed."
         )
     if y.dtype.kind != "f" and len(classes) == np.count_nonzero(weights) > 2:
-        raise DataError(
+        error = DataError(
             f"Every row has its own class ({len(classes)} classes in as many rows), as if y were "
             "an id: give the target, or, if it is a quantity, numbers with task='regression'."
         )
+        raise naming(error, "task")
     group = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
     if len(classes) == 2:
         codes = np.array([[-1.0], [1.0]])
@@ -126,6 +129,26 @@ def encode_target(
     if sample_weight is not None:
         return Target("classification", columns, None, None, classes)
     return Target("classification", columns, group.astype(np.intp), codes, classes)
+
+
+def against_rest(y: NDArray, classes: NDArray) -> list[NDArray[np.float64]]:
+    """Targets of -1 and 1: one for two classes, for more each class against all others.
+
+    Examples
+    --------
+    >>> y = np.array(["b", "a", "c"])
+    >>> against_rest(y[:2], np.unique(y[:2])), len(against_rest(y, np.unique(y)))
+    ([array([ 1., -1.])], 3)
+    """
+    codes = np.searchsorted(classes, y)
+    which: Iterable[int] = [1] if len(classes) == 2 else range(len(classes))
+    return [np.where(codes == k, 1.0, -1.0) for k in which]
+
+
+def check_lengths(n_rows: int, y: NDArray) -> None:
+    """Refuse a target of another length than the table."""
+    if len(y) != n_rows:
+        raise DataError(f"X has {n_rows} rows, but y has {len(y)} values.")
 
 
 def check_sample_weight(sample_weight: ArrayLike, n_samples: int) -> NDArray[np.float64]:
@@ -151,6 +174,23 @@ def check_sample_weight(sample_weight: ArrayLike, n_samples: int) -> NDArray[np.
 def plain_weight(sample_weight: ArrayLike | None) -> ArrayLike | None:
     """Sample weights as they were given, if no cell is masked or a date."""
     return plain_array(sample_weight, "sample_weight")
+
+
+def plain_target(y: Any) -> Any:
+    """The target as it was given, but for masked values: they are missing, the others stay.
+
+    Examples
+    --------
+    >>> plain_target(np.ma.masked_array([1.0, 2.0], mask=[False, True])).tolist()
+    [1.0, nan]
+    >>> plain_target(np.ma.masked_array(["a", "b"], mask=[False, True])).tolist()
+    ['a', None]
+    """
+    if isinstance(y, list | tuple):
+        y = [None if value is np.ma.masked else value for value in y]
+    elif np.ma.is_masked(y) and y.dtype.kind in "biuUS":  # NaN would make floats of labels
+        y = y.astype(object)
+    return plain_array(without_mask(y), "y")
 
 
 def as_vector(y: ArrayLike) -> NDArray:
@@ -206,10 +246,11 @@ def _encode_continuous(y: NDArray, weights: NDArray[np.float64]) -> Target:
     try:
         values = y.astype(np.float64)
     except ValueError:
-        raise DataError(
+        error = DataError(
             "The target holds text, which cannot be a continuous target; "
             "use task='classification' or convert it to numbers."
-        ) from None
+        )
+        raise naming(error, "task") from None
     values = np.where(weights > 0, values, values[weights > 0][0])  # the others are not there
     values = values / (np.abs(values).max() or 1.0)  # neither overflow nor underflow below
     values -= values[0]  # a huge common offset must not cost digits

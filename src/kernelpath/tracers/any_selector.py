@@ -23,8 +23,8 @@ from sklearn.base import clone
 
 from kernelpath.errors import ConstantColumnWarning, DataError, NothingSelectedWarning
 from kernelpath.kernels import feature_kernel_settings
+from kernelpath.path.build import build_path, nested_rows
 from kernelpath.path.feature_path import FeaturePath
-from kernelpath.tables.table import is_frame, named_columns
 from kernelpath.utils.sample_weights import weight_argument
 from kernelpath.utils.units import in_units, sizes_of
 
@@ -113,20 +113,12 @@ class ChoicesBySize:
         assert self.order is not None
         assert self.importance is not None
         sizes = np.array(sorted({min(int(k), len(self.order)) for k in sizes}, reverse=True))
-        weight = _as_weights(self.importance)
-        columns = np.concatenate([np.sort(self.order[:k]) for k in sizes])
-        indptr = np.concatenate([[0], np.cumsum(sizes)])
-        shape = (len(sizes), self.n_columns)
-        unknown = np.full(len(sizes), np.nan)
-        return FeaturePath(
+        return build_path(
             method=method,
             parameter_name=RANKED,
             parameters=sizes,
-            weights=sparse.csr_array((weight[columns], columns, indptr), shape=shape),
-            supports=sparse.csr_array((np.ones(len(columns), bool), columns, indptr), shape=shape),
-            values=unknown,
-            kkt=unknown,
-            gaps=unknown,
+            weights=nested_rows(self.order, sizes, _as_weights(self.importance)),
+            events=(),
             feature_names=names,
             provenance=provenance,
         )
@@ -157,12 +149,11 @@ def trace(
     fit_params: dict[str, Any] | None = None,
     *,
     report: bool = False,
-    names: Any = None,
 ) -> ChoicesBySize:
     """Fit a clone of the selector and read what it chose at every size.
 
-    With ``report`` the selector may warn of constant columns; ``names`` are those of the columns of
-    an array, for selectors that read a :class:`Table`.
+    With ``report`` the selector may warn of constant columns.  Selectors of this package take a
+    :class:`Table` for ``X``, too.
 
     Examples
     --------
@@ -184,8 +175,6 @@ def trace(
         if not hasattr(selector, "fit"):
             return _ranked(selector(X, y), n_columns, describe(selector))
         fitted = clone(selector)
-        if names is not None and getattr(fitted, "reads_tables", False) and not is_frame(X):
-            X = named_columns(X, names)
         params = dict(fit_params or {})
         argument = weight_argument(fitted)
         if sample_weight is not None and argument is not None:

@@ -13,16 +13,23 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from kernelpath.mkl.problem import Problem
-from kernelpath.mkl.regularizers import Regularizer
+from kernelpath.mkl.regularizers import L1, Lp, Regularizer
 from kernelpath.mkl.solvers.base import Solution
 from kernelpath.mkl.solvers.choice import solve
 from kernelpath.mkl.svm.dual import solve_without_kernel
-from kernelpath.path.feature_path import FeaturePath, PathEvent
+from kernelpath.path.build import build_path
+from kernelpath.path.feature_path import FeaturePath
+from kernelpath.utils.checks import is_finite
 
 SELECTED = 1e-6  # of the largest weight: a smaller one is no selection
+# Strength by default: what a unit of weight costs, as a share of the loss without any kernel.
+SUM_SHARE = 0.3  # of kernels with mean diagonal 1
+OTHER_SHARE = 0.01  # on standardised features
+HALF = 0.5  # of the strength that leaves no kernel: the default is at most that
+SUM_RATIO, OTHER_RATIO = 1e-3, 1e-5  # smallest strength of a path, relative to the largest
+P_START, P_STOP = 2.0, 1.0
 
 
 def largest_strength(problem: Problem) -> float:
@@ -86,17 +93,14 @@ def path_of(
     A kernel of many features, marked by -1, belongs to none.
     """
     rows = [feature_weights(one.weights, features, n_features) for one in solutions]
-    W = sparse.csr_array(np.array(rows))
-    return FeaturePath(
+    return build_path(
         method=method,
         parameter_name=parameter_name,
         parameters=parameters,
-        weights=W,
-        supports=W > 0,
+        weights=np.array(rows),
         values=[one.objective for one in solutions],
         kkt=[one.residual for one in solutions],
-        gaps=[np.nan if one.gap is None else one.gap for one in solutions],
-        events=events_between(np.array(rows) > 0, parameters, more.get("feature_names")),
+        gaps=[one.gap for one in solutions],
         **more,
     )
 
@@ -110,16 +114,86 @@ def feature_weights(
     return np.where(total > SELECTED * total.max(initial=0.0), total, 0.0)
 
 
-def events_between(
-    inside: NDArray[np.bool_], parameters: NDArray[np.float64], names: Any = None
-) -> list[PathEvent]:
-    """Who enters and who leaves, from point to point."""
-    events: list[PathEvent] = []
-    before = np.zeros(inside.shape[1], dtype=bool)
-    for position, now in enumerate(inside):
-        for kind, which in (("enter", now & ~before), ("leave", before & ~now)):
-            for feature in np.flatnonzero(which).tolist():
-                name = f"x{feature}" if names is None else str(names[feature])
-                events.append(PathEvent(kind, feature, name, float(parameters[position]), position))
-        before = now
-    return events
+# -- what the weights of an estimator cost, at one point or along a path ---------------------------
+
+
+def at_one_point(own: Any, problem: Problem) -> Regularizer:
+    """The regularizer that was given, or an l1 norm of a sensible strength."""
+    if own is not None:
+        return own
+    null = sum(solve_without_kernel(dual).primal for dual in problem.duals)
+    strength = (SUM_SHARE if problem.is_convex else OTHER_SHARE) * null / problem.weight_unit
+    largest = largest_strength(problem)
+    if largest > 0:  # more would leave no kernel
+        strength = min(strength, HALF * largest)
+    return L1(strength if strength > 0 else 1.0)
+
+
+def weaker(regularizer: Any) -> Regularizer:
+    """The default again with less strength, where it left no kernel: with unequal classes."""
+    return regularizer.with_strength(regularizer.strength / 4.0)
+
+
+def along_strengths(
+    own: Any, problem: Problem, strengths: Any, smallest_ratio: float | None
+) -> tuple[NDArray[np.float64], list[Regularizer]]:
+    """Strengths from the largest down, and the regularizer with each of them."""
+    if np.ndim(strengths) == 0:
+        ratio = smallest_ratio or (SUM_RATIO if problem.is_convex else OTHER_RATIO)
+        grid = strength_grid(largest_strength(problem), int(strengths), ratio)
+    else:
+        grid = np.sort(_numbers("strengths", strengths, least=0.0, open_below=True))[::-1]
+    base = L1() if own is None else own
+    if not hasattr(base, "with_strength"):
+        raise TypeError(
+            f"strengths needs a regularizer with a method with_strength(strength) that returns a "
+            f"copy with another strength; {type(base).__name__} has none"
+        )
+    return grid, [base.with_strength(float(strength)) for strength in grid]
+
+
+def along_exponents(
+    own: Any, problem: Problem, exponents: Any
+) -> tuple[NDArray[np.float64], list[Regularizer]]:
+    r"""Exponents from the largest down, with :math:`\lambda \sum_k d_k^p` for each of them.
+
+    The factor :math:`\lambda` stays that of the regularizer that was given, ``strength / p``.
+    """
+    if np.ndim(exponents) == 0:
+        grid = np.linspace(P_START, P_STOP, int(exponents))
+    else:
+        grid = np.sort(_numbers("exponents", exponents, least=1.0, open_below=False))[::-1]
+    powers = hasattr(own, "p") and hasattr(own, "strength")
+    if isinstance(own, L1) and type(own) is not L1:
+        powers = False  # its cost may be another than a power, and it has no exponent to set
+    if own is not None and not powers:
+        raise TypeError(
+            "exponents needs a regularizer with an exponent p and a strength, such as "
+            f"kp.Lp(2.0, strength=0.1), got {own!r}"
+        )
+    base = at_one_point(own, problem)
+    factor = base.strength / base.p  # type: ignore[attr-defined]
+    if isinstance(base, L1):
+        base = Lp(1.0)
+    made = [replace(base, p=float(p), strength=float(p) * factor) for p in grid]  # type: ignore[type-var]
+    return grid, [L1(factor) if one == Lp(1.0, factor) else one for one in made]
+
+
+def check_points(name: str, points: Any) -> None:
+    """Refuse a number of points that makes no path."""
+    if points is None or np.ndim(points) > 0:
+        return
+    if not is_finite(points) or int(points) != points or points < 2:
+        raise ValueError(f"{name} must be at least 2 points, or the points, got {points!r}")
+
+
+def _numbers(name: str, given: Any, least: float, open_below: bool) -> NDArray[np.float64]:
+    try:
+        values = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        values = np.array([np.nan])
+    inside = values > least if open_below else values >= least
+    if values.ndim != 1 or len(values) == 0 or not (np.isfinite(values) & inside).all():
+        wanted = "positive numbers" if open_below else f"numbers of at least {least:g}"
+        raise ValueError(f"{name} must be a number of points or {wanted}, got {given!r}")
+    return values

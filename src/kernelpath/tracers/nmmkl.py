@@ -17,12 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
-from kernelpath.mkl._budget_set import Budget
-from kernelpath.mkl.feasible_sets import CappedSimplex, FeasibleSet
+from kernelpath.mkl.feasible_sets import Budget, CappedSimplex, FeasibleSet
 from kernelpath.mkl.problem import PointSolver, Problem
-from kernelpath.mkl.solvers._norm_loops import level_weights
 from kernelpath.mkl.solvers.base import Solution
 from kernelpath.mkl.solvers.choice import solve
+from kernelpath.mkl.solvers.proximal import level_weights
 from kernelpath.tracers.nmmkl_rounding import WHOLE, Rounder, Selection
 
 EXACT = 0.1  # of the tolerance: precision of the machines on chosen features

@@ -22,6 +22,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
 
@@ -29,19 +30,14 @@ import numpy as np
 
 from kernelpath.errors import PathFileError
 from kernelpath.utils.archive_forms import Forms, checked_count
-from kernelpath.utils.archive_kinds import FOLD, KINDS, MODEL, PATH, ArchiveKind
 from kernelpath.utils.atomic import replacing
-
-__all__ = [
-    "FOLD", "KINDS", "MAX_COLUMNS", "MODEL", "PATH", "ArchiveKind", "building", "decode_names",
-    "encode_names", "read_archive", "saving", "write_archive",
-]  # fmt: skip
 
 File = str | os.PathLike | BinaryIO
 # From a header and what messages call the file.
 FormsOf = Callable[[dict[str, Any], str], Forms]
 Arrays = dict[str, np.ndarray]
 
+_NAMED = "names_the_file"  # mark of an error that says what was not saved where
 _SEAL_LENGTH = 64  # hexadecimal SHA-256, as the comment of the zip
 _CHUNK_BYTES = 2**24
 # No small file takes much memory: arrays of more than 16 MB are at most 100 times as large as the
@@ -56,6 +52,58 @@ _DAMAGE = (
     *(ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RuntimeError),
     *(EOFError, OSError, struct.error, zlib.error, zipfile.BadZipFile),
 )
+
+
+# -- the kinds of files, and the words that messages use for them ---------------------------------
+
+
+@dataclass(frozen=True)
+class ArchiveKind:
+    """What tells one kind of file from another, and the words that messages use for it."""
+
+    format: str  # its name, in the header
+    version: int  # that is written; older ones are read, newer ones refused
+    header_name: str  # member that holds the header; no two kinds share it
+    noun: str  # what is saved, as in "is not a saved path"
+    writer: str  # what the user calls to write such a file
+    reader: str  # and to read it
+    remedy: str  # what to do about a damaged file
+
+
+PATH = ArchiveKind(
+    format="kernelpath-path",
+    version=1,
+    header_name="path.json",
+    noun="path",
+    writer="FeaturePath.save",
+    reader="kernelpath.load_path",
+    remedy="use another copy of the file, or trace the path again",
+)
+MODEL = ArchiveKind(
+    format="kernelpath-model",
+    version=2,
+    header_name="model.json",
+    noun="model",
+    writer="PathCV.save",
+    reader="kernelpath.load_model",
+    remedy="use another copy of the file, or fit the model again",
+)
+
+FOLD = ArchiveKind(
+    format="kernelpath-fold",
+    version=2,
+    header_name="fold.json",
+    noun="fold",
+    writer="PathCV(memory=...)",
+    reader="PathCV(memory=...)",
+    remedy="delete it; the fold will be computed again",
+)
+
+#: All kinds: here, so that every reader can name the right one for a file of another kind.
+KINDS = (PATH, MODEL, FOLD)
+
+
+# -- writing ---------------------------------------------------------------------------------------
 
 
 def write_archive(
@@ -125,11 +173,13 @@ def saving(kind: ArchiveKind, file: File) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if not isinstance(file, str | os.PathLike) or problem in str(error):
+        if not isinstance(file, str | os.PathLike) or _NAMED in vars(error):
             raise  # nothing to name, or named by an inner block
-        if error.errno is None:
-            raise OSError(f"{problem} to {str(file)!r}: {error}") from error
-        raise OSError(error.errno, f"{problem} ({error.strerror})", str(file)) from error
+        named = OSError(f"{problem} to {str(file)!r}: {error}")
+        if error.errno is not None:
+            named = OSError(error.errno, f"{problem} ({error.strerror})", str(file))
+        vars(named)[_NAMED] = True
+        raise named from error
 
 
 def _write(kind: ArchiveKind, file: Any, header: dict[str, Any], arrays: Arrays) -> None:
@@ -232,6 +282,9 @@ def _write_npz(
                     npy.write(flat[start : start + _CHUNK_BYTES].data)
             summaries[name] = npy.summary()
     return summaries
+
+
+# -- reading ---------------------------------------------------------------------------------------
 
 
 def read_archive(
@@ -436,6 +489,9 @@ def _parse_head(head: bytes) -> tuple[np.dtype, tuple[int, ...]]:
     return dtype, shape
 
 
+# -- names -----------------------------------------------------------------------------------------
+
+
 def encode_names(names: Sequence[str] | np.ndarray, prefix: str = "names") -> Arrays:
     """Turn names, of any characters, into two arrays without Python objects.
 
@@ -460,3 +516,13 @@ def decode_names(arrays: Arrays, prefix: str = "names") -> list[str]:
     if lengths.min(initial=0) < 0 or lengths.sum() != len(text):
         raise ValueError(f"the {prefix} do not fit their lengths")
     return [text[i:j] for i, j in zip((ends - lengths).tolist(), ends.tolist())]
+
+
+class NotSaved:
+    """Stands for a setting that the file of a model does not hold; kept for its ``repr``."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def __repr__(self) -> str:
+        return f"<not saved: {self.text}>"

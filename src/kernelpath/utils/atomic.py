@@ -22,7 +22,7 @@ from functools import cache
 from pathlib import Path
 from typing import BinaryIO
 
-from kernelpath.errors import DataError
+from kernelpath.errors import DataError, cannot_write
 
 try:
     import fcntl
@@ -143,9 +143,10 @@ def refuse_dangling(path: Path) -> None:
     """Refuse a place that a symbolic link says is elsewhere, where there is nothing."""
     for place in (path, *path.parents):
         if place.is_symlink() and not place.exists():
-            raise DataError(
-                f"{path}: cannot be written: {place} is a link to {os.readlink(place)}, which is "
-                "not there; create it or choose another name"
+            raise cannot_write(
+                path,
+                f"{place} is a link to {os.readlink(place)}, which is not there; create it or "
+                "choose another name",
             )
 
 
@@ -310,4 +311,4 @@ def _refused(path: str | os.PathLike[str], error: OSError) -> DataError:
         **dict.fromkeys(_FULL, "no space left; free some or choose another directory"),
     }
     reason = hints.get(error.errno or 0, f"{error.strerror or error}; choose another place")
-    return DataError(" ".join(f"{os.fspath(path)}: cannot be written: {reason}".split()))
+    return cannot_write(os.fspath(path), reason)

@@ -1,10 +1,15 @@
-"""Checks of settings: each refuses a value with one sentence that says what it must be."""
+"""Checks of settings: each refuses a value with one sentence that says what it must be.
+
+Settings that others make pointless are refused, too: what was asked for would not happen.
+"""
 
 from __future__ import annotations
 
+import inspect
 import math
 import numbers
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -191,3 +196,92 @@ def _range(
     }
     words = ", ".join(f"{how} {bound:g}" for how, bound in bounds.items() if bound is not None)
     return f"be a {'positive ' * positive}number {words}".rstrip()
+
+
+def seed_of(random_state: Any) -> int:
+    """A seed from what scikit-learn calls ``random_state``; None means 0.
+
+    Examples
+    --------
+    >>> seed_of(None), seed_of(np.int64(3))
+    (0, 3)
+    """
+    if random_state is None:
+        return 0
+    if isinstance(random_state, int | np.integer):
+        return int(random_state)
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**31 - 1))
+    from sklearn.utils import check_random_state
+
+    return int(check_random_state(random_state).randint(2**31 - 1))
+
+
+# -- settings without effect -----------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Idle:
+    """A setting, and when it has no effect.
+
+    Attributes
+    ----------
+    setting : str
+        Name of the parameter; only values other than its default are refused.
+    when : callable
+        Gets the estimator.
+    why : str
+        Goes on after "has no effect".
+    way : str
+        What to do about it.
+    """
+
+    setting: str
+    when: Callable[[Any], bool]
+    why: str
+    way: str = "leave it out"
+
+
+def refuse_idle(estimator: Any, rules: Iterable[Idle]) -> None:
+    """Raise for the first setting that was given and would change nothing.
+
+    Examples
+    --------
+    >>> class Machine:
+    ...     def __init__(self, kernel="rbf", degree=3):
+    ...         self.kernel, self.degree = kernel, degree
+    >>> rule = Idle("degree", lambda own: own.kernel == "rbf", "with kernel='rbf'")
+    >>> refuse_idle(Machine(), [rule])
+    >>> refuse_idle(Machine(degree=2), [rule])
+    Traceback (most recent call last):
+        ...
+    ValueError: degree=2 has no effect with kernel='rbf'; leave it out
+    """
+    defaults = inspect.signature(type(estimator).__init__).parameters
+    for rule in rules:
+        if rule.setting not in defaults:  # of a sister class
+            continue
+        value = getattr(estimator, rule.setting)
+        if _differs(value, defaults[rule.setting].default) and rule.when(estimator):
+            raise ValueError(f"{_shown(rule.setting, value)} has no effect {rule.why}; {rule.way}")
+
+
+def _differs(value: Any, default: Any) -> bool:
+    if value is default:
+        return False
+    plain = isinstance(value, str | int | float | tuple) and isinstance(default, type(value))
+    return not (plain and value == default) and not _same_number(value, default)
+
+
+def _same_number(value: Any, default: Any) -> bool:
+    numbers = (int, float)
+    if isinstance(value, bool) or not isinstance(default, numbers) or isinstance(default, bool):
+        return False
+    try:
+        return float(value) == float(default)
+    except (TypeError, ValueError):
+        return False
+
+
+def _shown(name: str, value: Any) -> str:
+    return f"{name}={value!r}" if isinstance(value, str | int | float) else name

@@ -44,7 +44,7 @@ def exponents_of(values: Any) -> NDArray[np.int64]:
 
 
 def sizes_of(values: Any) -> NDArray[np.float64]:
-    """Largest absolute value of every column; 1 for types that no other unit is for.
+    """Largest absolute value of every column, NaN apart; 1 for types that no other unit is for.
 
     Examples
     --------
@@ -53,9 +53,14 @@ def sizes_of(values: Any) -> NDArray[np.float64]:
     """
     if values.dtype.itemsize < 8 or values.dtype.kind != "f" or 0 in values.shape:
         return np.ones(values.shape[1])
-    low, high = values.min(axis=0), values.max(axis=0)
     if sparse.issparse(values):
-        low, high = low.toarray().ravel(), high.toarray().ravel()
+        low, high = values.nanmin(axis=0).toarray().ravel(), values.nanmax(axis=0).toarray().ravel()
+    else:
+        low, high = values.min(axis=0), values.max(axis=0)
+        holes = np.flatnonzero(np.isnan(low))
+        if len(holes):
+            part = values[:, holes]
+            low[holes], high[holes] = np.fmin.reduce(part), np.fmax.reduce(part)
     return np.maximum(np.abs(low), np.abs(high))
 
 

@@ -15,10 +15,11 @@ BETWEEN = {
 }  # fmt: skip
 
 
-def warn(message: str, category: type[Warning] = UserWarning) -> None:
+def warn(message: str | Warning, category: type[Warning] = UserWarning) -> None:
     """Warn at the line that called the package, directly or through scikit-learn.
 
-    Where there is none, as in a thread that runs nothing else, at the outermost line.
+    Where there is none, as in a thread that runs nothing else, at the outermost line.  A message
+    that is a warning already is of its own category.
 
     Examples
     --------

@@ -11,20 +11,18 @@ import numpy as np
 import pytest
 
 from kernelpath.kernels import RBF
-from kernelpath.mkl._budget_set import Budget
-from kernelpath.mkl.feasible_sets import CappedSimplex, NonNegative
+from kernelpath.mkl.feasible_sets import Budget, CappedSimplex, NonNegative
 from kernelpath.mkl.losses import EpsilonInsensitive, HuberHinge, LeastSquares
 from kernelpath.mkl.problem import PointSolver, Problem
 from kernelpath.mkl.regularizers import L1, NoRegularizer
 from kernelpath.mkl.solvers._model_loops import minimize_model
-from kernelpath.mkl.solvers._norm_loops import level_weights
 from kernelpath.mkl.solvers.base import CONVERGED, MissingCapability
 from kernelpath.mkl.solvers.choice import choose_solver, solve
-from kernelpath.mkl.solvers.proximal import best_bias
+from kernelpath.mkl.solvers.proximal import best_bias, level_weights
 from kernelpath.mkl.weighted_kernels.columns import SumOfColumnKernels, one_per_column
 from kernelpath.mkl.weighted_kernels.grouped import GroupedKernels
 from kernelpath.mkl.weighted_kernels.storage import FactorKernels, PackedKernels
-from kernelpath.tracers.nmmkl_exchanges import predicted_changes
+from kernelpath.tracers.nmmkl_rounding import predicted_changes
 from reference.budgets import qcqp
 
 

@@ -8,14 +8,13 @@ import numpy as np
 import pytest
 
 from kernelpath.kernels import RBF
-from kernelpath.mkl.bounds import DualBound
 from kernelpath.mkl.feasible_sets import NonNegative, Simplex
-from kernelpath.mkl.grams.base import Gram
-from kernelpath.mkl.grams.low_rank import LowRank
+from kernelpath.mkl.grams import Gram, LowRank
 from kernelpath.mkl.losses import EpsilonInsensitive, Hinge, HuberHinge, LeastSquares, SquaredHinge
 from kernelpath.mkl.problem import PointSolver, Problem, lower_bound
 from kernelpath.mkl.regularizers import L1, ElasticNet, Lp, NoRegularizer
 from kernelpath.mkl.solvers import curvature
+from kernelpath.mkl.solvers.base import DualBound
 from kernelpath.mkl.solvers.choice import SOLVERS, choose_solver, solve
 from kernelpath.mkl.weighted_kernels.columns import SumOfColumnKernels, one_per_column
 from kernelpath.mkl.weighted_kernels.products import ARDPolynomial, ProductRBF

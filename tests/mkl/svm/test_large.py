@@ -5,17 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kernelpath.mkl.grams import cached_rows
-from kernelpath.mkl.grams.base import Gram, block
-from kernelpath.mkl.grams.cached_rows import CachedRows
-from kernelpath.mkl.grams.low_rank import LowRank, low_rank_inverse
+from kernelpath.mkl.grams import CachedRows, Gram, LowRank, block, low_rank_inverse
 from kernelpath.mkl.losses import EpsilonInsensitive, Hinge, HuberHinge, LeastSquares
-from kernelpath.mkl.svm import blocks as decomposition
+from kernelpath.mkl.svm import blocks
 from kernelpath.mkl.svm._smo import smo
 from kernelpath.mkl.svm.blocks import slopes
 from kernelpath.mkl.svm.dual import solve_dual, solve_systems, solve_without_kernel
 from kernelpath.mkl.svm.smooth import solve_smooth
-from mkl.svm.test_svm import CLASSIFICATION, LOSSES
+from mkl.svm.test_dual import CLASSIFICATION, LOSSES
 
 N = 150
 RNG = np.random.default_rng(0)
@@ -42,8 +39,8 @@ MAKERS = {"low rank": low_rank, "cached": cached, "small cache": lambda: cached(
 
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch):
-    monkeypatch.setattr(decomposition, "BLOCK", 50)
-    monkeypatch.setattr(cached_rows, "TILE_ROWS", 16)
+    monkeypatch.setattr(blocks, "BLOCK", 50)
+    monkeypatch.setattr("kernelpath.mkl.grams.TILE_ROWS", 16)
 
 
 def target(loss):

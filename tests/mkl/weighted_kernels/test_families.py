@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 
 import kernelpath as kp
-from kernelpath.mkl.grams.base import Gram
+from kernelpath.mkl.grams import Gram
 from kernelpath.mkl.weighted_kernels import products
 from kernelpath.mkl.weighted_kernels.base import SumKernel, WeightedKernel
-from kernelpath.mkl.weighted_kernels.base import images as images_of
-from kernelpath.mkl.weighted_kernels.matrices import check_grams, factor_of, factored
+from kernelpath.mkl.weighted_kernels.precomputed import check_grams, factor_of, factored
 from kernelpath.mkl.weighted_kernels.products import ARDPolynomial, ProductRBF
 from kernelpath.mkl.weighted_kernels.storage import Concatenated, FactorKernels, PackedKernels
 
@@ -22,7 +21,7 @@ GRAMS = [factor @ factor.T for factor in FACTORS]
 SUMS = {
     "packed": PackedKernels.of(GRAMS),
     "factors": FactorKernels.of(FACTORS),
-    "mixed": factored(GRAMS),
+    "mixed": Concatenated(*factored(GRAMS)),
     "mixed, shuffled": Concatenated(
         [FactorKernels.of(FACTORS[:3]), PackedKernels.of(GRAMS[3:])],
         [np.array([4, 0, 2]), np.array([5, 1, 3])],
@@ -134,7 +133,7 @@ def test_sums_against_whole_matrices(name):
     parts = np.array([5, 0, 3]) if kernel.n_kernels > 5 else np.array([0])
     images = np.column_stack([grams[k] @ U[:, 0] for k in parts])
     np.testing.assert_allclose(kernel.times(parts, U[:, 0]), images, rtol=1e-7, atol=1e-7)
-    every = images_of(kernel, parts, U)
+    every = kernel.images(parts, U)
     np.testing.assert_allclose(every[:, 0], images, rtol=1e-7, atol=1e-7)
     np.testing.assert_allclose(every[:, 1], kernel.times(parts, U[:, 1]), rtol=1e-7, atol=1e-7)
     few = kernel.restrict(parts)
@@ -159,7 +158,9 @@ def test_low_ranks_are_found():
     empty = FactorKernels.of([np.zeros((3, 0)), np.ones((3, 1)), np.zeros((3, 0))])
     np.testing.assert_array_equal(empty.quad(np.ones(3)), [0.0, 9.0, 0.0])
     np.testing.assert_array_equal(empty.times(np.array([0, 1]), np.ones(3))[:, 0], np.zeros(3))
-    wide = factored([np.exp(-(np.subtract.outer(x, x) ** 2) / 8) for x in RNG.normal(size=(3, 60))])
+    wide = Concatenated(
+        *factored([np.exp(-(np.subtract.outer(x, x) ** 2) / 8) for x in RNG.normal(size=(3, 60))])
+    )
     assert wide.nbytes < 3 * 60 * 15 * 8  # a Gaussian kernel of one feature has a low rank
 
 
@@ -183,3 +184,74 @@ def test_one_matrix_is_a_list_of_one():
     assert len(check_grams(np.eye(3))) == 1
     with pytest.raises(ValueError, match="degree"):
         ARDPolynomial(X, degree=0)
+
+
+# -- kernels of another class ----------------------------------------------------------------------
+
+
+class Plain:
+    """A sum with no more than its methods."""
+
+    def __init__(self, held, is_sum=True):
+        self.held, self.is_sum = held, is_sum
+        self.n_rows, self.n_kernels = held.n_rows, held.n_kernels
+
+    def gram(self, weights):
+        return self.held.gram(weights)
+
+    def grad_quad(self, weights, U):
+        return self.held.grad_quad(weights, U)
+
+    def quad(self, U):
+        return self.held.quad(U)
+
+    def times(self, parts, u):
+        return self.held.times(parts, u)
+
+    def restrict(self, parts):
+        return Plain(self.held.restrict(parts))
+
+
+class Knowing(Plain):
+    """A sum that knows all that solvers can make use of."""
+
+    weight_unit, rank = 3.0, 7
+
+    def large_gram(self, weights):
+        return self.held.large_gram(weights)
+
+    def images(self, parts, U):
+        return -self.held.images(parts, U)
+
+    def as_factors(self):
+        return self.held.as_factors()
+
+
+def test_a_sum_of_another_class_keeps_its_methods():
+    held = SUMS["factors"]
+    own, weights, U = Plain(held), some_weights(held), RNG.normal(size=(N, 2))
+    known = WeightedKernel.of(own)
+    assert isinstance(known, SumKernel)
+    assert known.given is own
+    assert WeightedKernel.of(known) is known
+    np.testing.assert_array_equal(known.large_gram(weights), held.gram(weights))
+    np.testing.assert_array_equal(known.grad_quad(weights, U), held.quad(U))
+    parts = np.array([2, 0])
+    np.testing.assert_allclose(known.images(parts, U), held.images(parts, U), atol=1e-12)
+    np.testing.assert_array_equal(known.restrict(parts).quad(U), held.restrict(parts).quad(U))
+    assert (known.weight_unit, known.rank, known.as_factors()) == (1.0, np.inf, None)
+    assert held.given is held
+
+
+def test_what_a_kernel_of_another_class_knows_is_used():
+    held = SUMS["factors"]
+    known = WeightedKernel.of(Knowing(held))
+    weights, U = some_weights(held), RNG.normal(size=(N, 2))
+    assert (known.weight_unit, known.rank, known.as_factors()) == (3.0, 7, held.as_factors())
+    assert type(known.large_gram(weights)) is type(held.large_gram(weights))
+    parts = np.array([2, 0])
+    np.testing.assert_array_equal(known.images(parts, U), -held.images(parts, U))
+    np.testing.assert_array_equal(known.images(parts, U[:, :1])[:, 0], held.times(parts, U[:, 0]))
+    other = WeightedKernel.of(Plain(ALL["product"], is_sum=False))
+    assert not isinstance(other, SumKernel)
+    assert not other.is_sum

@@ -7,10 +7,16 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelpath.mkl.feasible_sets import NonNegative
 from kernelpath.mkl.problem import PointSolver, Problem
-from kernelpath.mkl.solvers.base import CONVERGED, LIMIT, STALLED, Bounds, Solution, require
-from kernelpath.mkl.solvers.start import natural_start
+from kernelpath.mkl.solvers.base import (
+    CONVERGED,
+    LIMIT,
+    STALLED,
+    PointBounds,
+    Solution,
+    natural_start,
+    require,
+)
 from kernelpath.utils.probes import not_nan
 
 LOOSEST, TIGHT = 1e-2, 1e-9
@@ -36,11 +42,13 @@ def alternate(
         problem,
         "alternation",
         a_sum_of_kernels=problem.kernel.is_sum,
-        a_closed_form_update=hasattr(problem.regularizer, "closed_form"),
-        non_negative_weights_only=isinstance(problem.feasible, NonNegative),
+        a_closed_form_update=problem.closed_form is not None,
+        non_negative_weights_only=problem.feasible.non_negative_only,
     )
+    closed_form = problem.closed_form
+    assert closed_form is not None
     evaluate = PointSolver(problem, warm, duals)
-    bounds = Bounds(problem, evaluate, tol)
+    bounds = PointBounds(problem, evaluate, tol)
     weights = natural_start(problem, start)
     precision = LOOSEST
     best = np.inf
@@ -54,7 +62,7 @@ def alternate(
                 return bounds.result(n_iter, STALLED)
             precision = max(precision / 10.0, TIGHT)
         quad = 2.0 * (problem.regularizer.gradient(weights) - gradient)
-        fresh = problem.regularizer.closed_form(np.square(weights) * quad)  # type: ignore[attr-defined]
+        fresh = closed_form(np.square(weights) * quad)
         not_nan(problem.regularizer, "closed_form", fresh)
         # A weight of nothing stays so, even if its kernel has come to pay.
         least = REVIVED * fresh.max(initial=0.0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -10,19 +9,16 @@ from typing import Any
 import numpy as np
 
 from kernelpath.errors import not_one_of
-from kernelpath.mkl.feasible_sets import NonNegative
-from kernelpath.mkl.problem import Problem, ProblemPoint, lower_bound, relative, stationarity
+from kernelpath.mkl.problem import Problem, ProblemPoint, Work, lower_bound, relative, stationarity
 from kernelpath.mkl.regularizers import MixedNorm
 from kernelpath.mkl.solvers.alternation import alternate
-from kernelpath.mkl.solvers.base import CONVERGED, Solution
+from kernelpath.mkl.solvers.base import CONVERGED, Bounds, Solution, trimmed
 from kernelpath.mkl.solvers.clarabel import clarabel_solve
 from kernelpath.mkl.solvers.newton import newton
-from kernelpath.mkl.solvers.proximal import is_budget, primal
+from kernelpath.mkl.solvers.proximal import budget_of, primal
 from kernelpath.mkl.solvers.spg import pgd, spg
-from kernelpath.mkl.solvers.trimming import trimmed
-from kernelpath.mkl.solvers.working_set import is_separable, working_set
+from kernelpath.mkl.solvers.working_set import working_set
 from kernelpath.mkl.svm.dual import solve_without_kernel
-from kernelpath.mkl.weighted_kernels.storage import factors_of
 
 THIN = 0.5  # of the rows: kernels of a lower rank in all leave many dual vectors optimal
 MOST_ROWS = 6000  # beyond, second derivatives of a loss with kinks take too long
@@ -57,12 +53,12 @@ def choose_solver(problem: Problem) -> str:
         return "primal"
     closed = _has_closed_form(problem)
     kinks = any(dual.ridge == 0.0 for dual in problem.duals)
-    n, rank = problem.kernel.n_rows, getattr(problem.kernel, "rank", math.inf)
+    n, rank = problem.kernel.n_rows, problem.kernel.rank
     crowded = n > MOST_ROWS or (problem.has_many_rows and rank < THIN * n)
     if closed and kinks and crowded and problem.kernel.n_kernels <= MANY:
         return "alternation"
     if _has_curvature(problem):
-        many = problem.kernel.n_kernels > MANY and is_separable(problem.regularizer)
+        many = problem.kernel.n_kernels > MANY and problem.is_separable
         return "working_set" if many else "newton"
     return "alternation" if closed else "spg"
 
@@ -103,10 +99,10 @@ def _fallbacks(problem: Problem, name: str) -> list[str]:
 def _is_tall_budget(problem: Problem) -> bool:
     kernel = problem.kernel
     smooth = all(dual.ridge > 0.0 for dual in problem.duals)
-    tall = problem.has_many_rows and getattr(kernel, "rank", math.inf) <= kernel.n_rows
-    if not (tall and smooth and is_budget(problem)):
+    tall = problem.has_many_rows and kernel.rank <= kernel.n_rows
+    if not (tall and smooth and budget_of(problem) is not None):
         return False
-    return factors_of(kernel) is not None
+    return kernel.as_factors() is not None
 
 
 def _has_curvature(problem: Problem) -> bool:
@@ -116,8 +112,8 @@ def _has_curvature(problem: Problem) -> bool:
 
 
 def _has_closed_form(problem: Problem) -> bool:
-    closed = hasattr(problem.regularizer, "closed_form")
-    return closed and problem.is_convex and isinstance(problem.feasible, NonNegative)
+    known = problem.closed_form is not None
+    return known and problem.is_convex and problem.feasible.non_negative_only
 
 
 def _together(found: Solution, more: Solution, tol: float) -> Solution:
@@ -161,13 +157,11 @@ def _or_nothing(problem: Problem, found: Solution, options: dict[str, Any]) -> S
 
 def empty_model(problem: Problem, tol: float) -> Solution | None:
     """The solution without any kernel, where that is optimal up to the tolerance."""
-    if not (problem.is_convex and isinstance(problem.feasible, NonNegative)):
+    if not (problem.is_convex and problem.feasible.non_negative_only):
         return None
     nothing = np.zeros(problem.kernel.n_kernels)
     solutions = tuple(solve_without_kernel(dual) for dual in problem.duals)
     at = ProblemPoint(nothing, solutions, problem.cost(nothing))
-    lower = lower_bound(problem, at, problem.kernel.grad_quad(nothing, at.U))
-    gap = relative(at.upper, lower)
-    if gap > tol:
-        return None
-    return Solution(at, lower, gap, gap, n_svm=0, n_steps=0, n_iter=0, status=CONVERGED)
+    bounds = Bounds(problem, Work(), tol)
+    bounds.add(at, lower_bound(problem, at, problem.kernel.grad_quad(nothing, at.U)))
+    return bounds.result(0, CONVERGED) if bounds.done else None

@@ -20,10 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from kernelpath.mkl.problem import PointSolver, Problem, lower_bound, relative
-from kernelpath.mkl.solvers.base import CONVERGED, LIMIT, Solution, require
-from kernelpath.mkl.solvers.proximal import is_budget
-from kernelpath.mkl.weighted_kernels.storage import Factors, factors_of
+from kernelpath.mkl.problem import PointSolver, Problem, lower_bound
+from kernelpath.mkl.solvers.base import CONVERGED, LIMIT, Bounds, Solution, require
+from kernelpath.mkl.solvers.proximal import budget_of
+from kernelpath.mkl.weighted_kernels.base import Factors
 
 EXACT = 1e-2  # of the tolerance: that of the interior point method, and of the machine
 LEAST = 1e-10
@@ -39,12 +39,12 @@ def clarabel_solve(
     duals: Sequence[NDArray[np.float64]] | None = None,
 ) -> Solution:
     """Solve by Clarabel; a start cannot help an interior point method, and is not used."""
-    factors = factors_of(problem.kernel)
+    factors = problem.kernel.as_factors()
     require(
         problem,
         "clarabel",
         kernels_held_as_factors=factors is not None,
-        a_budget_of_weights_up_to_1=is_budget(problem),
+        a_budget_of_weights_up_to_1=budget_of(problem) is not None,
     )
     assert factors is not None
     program = _Program(problem, factors)
@@ -54,21 +54,11 @@ def clarabel_solve(
     at = evaluate(weights, EXACT * tol)
     own = [dual.feasible(u) for dual, u in zip(problem.duals, U.T)]
     other = tuple(replace(one, u=u) for one, u in zip(at.solutions, own))
-    lower = max(
-        lower_bound(problem, point, problem.kernel.grad_quad(weights, point.U))
-        for point in (at, replace(at, solutions=other))
-    )
-    gap = relative(at.upper, lower)
-    return Solution(
-        at=at,
-        lower=lower,
-        gap=gap,
-        residual=gap,
-        n_svm=evaluate.n_svm,
-        n_steps=evaluate.n_steps,
-        n_iter=n_iter,
-        status=CONVERGED if gap <= tol else LIMIT,
-    )
+    bounds = Bounds(problem, evaluate, tol)
+    for point in (at, replace(at, solutions=other)):
+        quad = problem.kernel.grad_quad(weights, point.U)
+        bounds.add(at, lower_bound(problem, point, quad))
+    return bounds.result(n_iter, CONVERGED if bounds.done else LIMIT)
 
 
 class _Program:
@@ -81,7 +71,8 @@ class _Program:
         self._kinks = self._n_u if any(dual.kink > 0.0 for dual in problem.duals) else 0
         self._at_lambda = self._n_u + self._kinks
         self._size = self._at_lambda + 1 + problem.kernel.n_kernels
-        self._fixed = set(getattr(problem.feasible, "fixed", ()))
+        self._fixed = set(problem.feasible.fixed)
+        self._budget = budget_of(problem) or 0.0
         self._blocks: list[Any] = []
         self._sides: list[NDArray[np.float64]] = []
         self._cones: list[Any] = []
@@ -100,7 +91,7 @@ class _Program:
         for equilibrate in (False, True):  # columns of a table are on one scale already
             settings.equilibrate_enable = equilibrate
             done = clarabel.DefaultSolver(P, q, A, b, self._cones, settings).solve()
-            if "Solved" in str(done.status):
+            if done.status in (clarabel.SolverStatus.Solved, clarabel.SolverStatus.AlmostSolved):
                 break
         z = np.asarray(done.z)
         # Stationarity in lambda and gamma: half a weight is the sum of two multipliers of a cone.
@@ -114,7 +105,7 @@ class _Program:
         duals, d = self._problem.duals, self._problem.kernel.n_kernels
         ridge = np.zeros(self._size)
         ridge[: self._n_u] = np.repeat([dual.ridge for dual in duals], self._n)
-        free = float(getattr(self._problem.feasible, "total", 0.0)) - len(self._fixed)
+        free = self._budget - len(self._fixed)
         kinks = np.repeat([dual.kink for dual in duals], self._n) if self._kinks else np.zeros(0)
         earned = np.concatenate([-dual.linear for dual in duals])
         q = np.concatenate([earned, kinks, [0.5 * free], np.full(d, 0.5)])

@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
-from kernelpath.mkl.grams.base import Gram, block
-from kernelpath.mkl.grams.low_rank import LowRank, low_rank_inverse
+from kernelpath.mkl.grams import Gram, LowRank, block, low_rank_inverse
 
 JITTER = 1e-12
 MANY_BETWEEN = 2000  # rows: beyond, a factor of low rank is used as such

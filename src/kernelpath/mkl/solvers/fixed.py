@@ -11,7 +11,7 @@ from scipy.optimize import nnls
 from kernelpath.errors import DataError, not_one_of
 from kernelpath.mkl.problem import PointSolver, Problem, relative
 from kernelpath.mkl.solvers.base import CONVERGED, LIMIT, MissingCapability, Solution
-from kernelpath.mkl.weighted_kernels.base import SumKernel, images
+from kernelpath.mkl.weighted_kernels.base import SumKernel
 from kernelpath.tables.rows import Shares
 from kernelpath.tables.table import unmasked
 
@@ -102,7 +102,7 @@ def frobenius_products(kernel: SumKernel, shares: NDArray[np.float64]) -> NDArra
     for start in range(0, n, step):
         own = slice(start, min(start + step, n))
         single = np.eye(n, own.stop - start, -start) - shares[:, None]
-        moved = images(kernel, np.arange(m), single)
+        moved = kernel.images(np.arange(m), single)
         moved -= np.tensordot(shares, moved, axes=1)
         moved *= root[:, None, None] * root[own][None, :, None]
         stacked = moved.reshape(-1, m)

@@ -24,16 +24,23 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelpath.mkl.feasible_sets import Box, CappedSimplex, FeasibleSet, NonNegative, Simplex
-from kernelpath.mkl.grams.base import Gram
+from kernelpath.mkl.feasible_sets import FeasibleSet
+from kernelpath.mkl.grams import Gram
 from kernelpath.mkl.losses import DualProblem
 from kernelpath.mkl.problem import PointSolver, Problem, ProblemPoint
 from kernelpath.mkl.solvers._model_loops import minimize_model
-from kernelpath.mkl.solvers.base import CONVERGED, LIMIT, STALLED, Bounds, Solution, require
+from kernelpath.mkl.solvers.base import (
+    CONVERGED,
+    LIMIT,
+    STALLED,
+    PointBounds,
+    Solution,
+    natural_start,
+    require,
+)
 from kernelpath.mkl.solvers.curvature import curvature_root, root_by_decomposition
-from kernelpath.mkl.solvers.start import natural_start
 from kernelpath.mkl.svm.dual import DualSolution, share_a_system
-from kernelpath.mkl.weighted_kernels.base import SumKernel, images
+from kernelpath.mkl.weighted_kernels.base import SumKernel
 from kernelpath.utils.probes import not_nan
 
 FIRST, TIGHT = 1e-2, 1e-9  # precision: how far decision values may be rounded off
@@ -73,7 +80,7 @@ def newton(
     if precision is None:
         precision = FIRST if start is None else min(FIRST, tol)
     evaluate = _RoundedOff(problem, warm, duals, precision)
-    bounds = Bounds(problem, evaluate, tol)
+    bounds = PointBounds(problem, evaluate, tol)
     weights = natural_start(problem, start)
     damping = 0.0
     K = problem.gram(weights)
@@ -120,8 +127,8 @@ def _easy_step(
     a half at a time.  With the norms of the parts of the machine the closed form minimises
     :math:`\sum_k \|w_k\|^2 / (2 d_k) + r(d)`, by which the objective falls at least.
     """
-    closed = getattr(problem.regularizer, "closed_form", None)
-    if closed is None or not isinstance(problem.feasible, NonNegative):
+    closed = problem.closed_form
+    if closed is None or not problem.feasible.non_negative_only:
         return None
     d = at.weights
     square = np.square(d) * 2.0 * (problem.regularizer.gradient(d) - gradient)
@@ -262,7 +269,7 @@ def _root_of_hessian(
     kernel = cast(SumKernel, evaluate.problem.kernel)
     root = at.solutions[0].root
     if root is not None and share_a_system(evaluate.duals):
-        moved = images(kernel, active, at.U)
+        moved = kernel.images(active, at.U)
         Z = root_by_decomposition(root, moved.reshape(len(moved), -1))
         return Z.reshape(moved.shape).swapaxes(0, 1).reshape(-1, len(active))
     roots = []
@@ -289,9 +296,9 @@ def _model_step(
     size = float(np.linalg.norm(base)) or 1.0
     step = size / max(float(np.linalg.norm(g)), 1e-300)
     H = Z.T @ Z if len(active) <= max(len(Z), MOST_SQUARE) else np.zeros((0, 0))
-    known = _cap_and_total(problem.feasible, len(active))
+    known = problem.feasible.cap_and_total(len(active))
     if known is None:
-        point = _minimize_model(_on(problem.feasible, active), H, Z, curve, g, base, step)
+        point = _minimize_model(problem.feasible.restrict(active), H, Z, curve, g, base, step)
     else:
         point = base.copy()
         Z = np.ascontiguousarray(Z)
@@ -299,29 +306,6 @@ def _model_step(
     full = np.zeros_like(weights)
     full[active] = np.where(point < 1e-14 * point.max(initial=0.0), 0.0, point) - base
     return full
-
-
-def _cap_and_total(feasible: FeasibleSet, n: int) -> tuple[float, float] | None:
-    """Largest weight and sum of the sets that compiled loops know; a negative sum is none."""
-    if isinstance(feasible, NonNegative):
-        return np.inf, -1.0
-    if isinstance(feasible, Simplex):
-        return feasible.radius, feasible.radius
-    if isinstance(feasible, CappedSimplex) and feasible.total <= n * feasible.cap:
-        return feasible.cap, feasible.total
-    return None
-
-
-def _on(feasible: FeasibleSet, active: NDArray[np.intp]) -> FeasibleSet:
-    """The set of the active weights, where each weight has bounds of its own."""
-    if hasattr(feasible, "restrict"):
-        return feasible.restrict(active)
-    if not isinstance(feasible, Box):
-        return feasible
-    low, high = (
-        b if np.ndim(b) == 0 else np.asarray(b)[active] for b in (feasible.low, feasible.high)
-    )
-    return Box(low, high)
 
 
 def _minimize_model(

@@ -22,20 +22,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelpath.mkl._budget_set import Budget
-from kernelpath.mkl.feasible_sets import CappedSimplex
 from kernelpath.mkl.losses import DualProblem
-from kernelpath.mkl.problem import Problem, ProblemPoint, lower_bound, relative
+from kernelpath.mkl.problem import Problem, ProblemPoint, Work, lower_bound
 from kernelpath.mkl.regularizers import NoRegularizer
-from kernelpath.mkl.solvers._norm_loops import level_weights
-from kernelpath.mkl.solvers.base import CONVERGED, LIMIT, Solution, require
+from kernelpath.mkl.solvers.base import CONVERGED, LIMIT, Bounds, Solution, require
 from kernelpath.mkl.svm.dual import DualSolution
-from kernelpath.mkl.weighted_kernels.storage import factors_of, segment_sums
+from kernelpath.mkl.weighted_kernels.storage import segment_sums
+from kernelpath.utils.compiled import compiled
 
 LOOK = 10  # steps between two looks at the gap
 POWER_STEPS = 20
 SHORTER = 2.0  # a step that overshoots is made shorter by this
 BIAS_STEPS = 100
+MOST_CUTS = 200
 
 
 def primal(
@@ -48,16 +47,16 @@ def primal(
     duals: Sequence[NDArray[np.float64]] | None = None,
 ) -> Solution:
     """Minimise over the parts of the machine; parameters as in `spg`."""
-    factors = factors_of(problem.kernel)
+    factors = problem.kernel.as_factors()
     require(
         problem,
         "primal",
         kernels_held_as_factors=factors is not None,
         a_loss_with_a_ridge=all(dual.ridge > 0.0 for dual in problem.duals),
-        a_budget_of_weights_up_to_1=is_budget(problem),
+        a_budget_of_weights_up_to_1=budget_of(problem) is not None,
     )
     assert factors is not None
-    run = _Run(problem, *factors)
+    run = _Run(problem, *factors, tol)
     W = run.parts(start, duals if warm else None)
     V, momentum = W, 1.0
     step = 1.0 / run.steepness()
@@ -78,35 +77,37 @@ def primal(
             V = fresh + (momentum - 1.0) / after * forward
         W, momentum = fresh, after
         step *= 1.02
-        if n_iter % LOOK == 0 and run.look(W, n_iter) <= tol:
-            return run.result(n_iter, CONVERGED)
+        if n_iter % LOOK == 0:
+            run.look(W, n_iter)
+            if run.bounds.done:
+                return run.bounds.result(n_iter, CONVERGED)
     run.look(W, max_iter)
-    return run.result(max_iter, CONVERGED if run.gap <= tol else LIMIT)
+    return run.bounds.result(max_iter, CONVERGED if run.bounds.done else LIMIT)
 
 
-def is_budget(problem: Problem) -> bool:
-    """Whether the weights are those of a relaxed budget and cost nothing."""
-    feasible, n = problem.feasible, problem.kernel.n_kernels
-    budget = isinstance(feasible, Budget) or (
-        isinstance(feasible, CappedSimplex) and feasible.cap == 1.0
-    )
-    free = type(problem.regularizer) is NoRegularizer
-    return budget and free and float(getattr(feasible, "total", math.inf)) <= n
+def budget_of(problem: Problem) -> float | None:
+    """Sum of the weights, if they are those of a relaxed budget and cost nothing."""
+    budget = problem.feasible.budget
+    if budget is None or budget > problem.kernel.n_kernels:
+        return None
+    return budget if type(problem.regularizer) is NoRegularizer else None
 
 
 class _Run:
     """The problem in terms of the parts ``W`` of the machines, one column for each output."""
 
     def __init__(
-        self, problem: Problem, factors: NDArray[np.float64], starts: NDArray[np.intp]
+        self,
+        problem: Problem,
+        factors: NDArray[np.float64],
+        starts: NDArray[np.intp],
+        tol: float,
     ) -> None:
         self._problem, self._factors, self._starts = problem, factors, starts
-        self._fixed = list(getattr(problem.feasible, "fixed", ()))
-        self._total = float(getattr(problem.feasible, "total", 0.0)) - len(self._fixed)
+        self._fixed = list(problem.feasible.fixed)
+        self._total = (budget_of(problem) or 0.0) - len(self._fixed)
         self._biases = [0.0] * len(problem.duals)
-        self._lower = -math.inf
-        self._best: ProblemPoint | None = None
-        self._history: list[dict[str, float]] = []
+        self.bounds = Bounds(problem, Work(), tol)
 
     def parts(self, start: Any, duals: Any) -> NDArray[np.float64]:
         """Parts of the machines of some weights and dual vectors; zero without them."""
@@ -159,8 +160,8 @@ class _Run:
         weights = self.weights(V, step)
         return V * np.repeat(weights / (weights + step), np.diff(self._starts))[:, None]
 
-    def look(self, W: NDArray[np.float64], n_iter: int) -> float:
-        """Bound the optimum from both sides; returns the gap."""
+    def look(self, W: NDArray[np.float64], n_iter: int) -> None:
+        """Bound the optimum from both sides."""
         weights = self.weights(W)
         inner = self._factors.T @ W
         _, U = self._losses(W)
@@ -177,34 +178,9 @@ class _Run:
             upper = 0.5 * float(norms[o]) + dual.loss(scores)
             solutions.append(DualSolution(u, scores, self._biases[o], value, upper, n_iter))
         at = ProblemPoint(weights, tuple(solutions), 0.0)
-        self._lower = max(self._lower, lower_bound(self._problem, at, forms.sum(axis=1)))
-        if self._best is None or at.upper <= self._best.upper:
-            self._best = at
-        self._history.append(
-            {"objective": at.upper, "lower": self._lower, "n_svm": 0, "n_steps": n_iter}
-        )
-        return self.gap
-
-    @property
-    def gap(self) -> float:
-        """Certified relative gap."""
-        assert self._best is not None
-        return relative(self._best.upper, self._lower)
-
-    def result(self, n_iter: int, status: str) -> Solution:
-        """The end of the work."""
-        assert self._best is not None
-        return Solution(
-            at=self._best,
-            lower=self._lower,
-            gap=self.gap,
-            residual=self.gap,
-            n_svm=0,
-            n_steps=n_iter,
-            n_iter=n_iter,
-            status=status,
-            history=self._history,
-        )
+        self.bounds.work.n_steps = n_iter
+        self.bounds.add(at, lower_bound(self._problem, at, forms.sum(axis=1)))
+        self.bounds.log(at.upper)
 
 
 def best_bias(
@@ -238,3 +214,51 @@ def best_bias(
             break
         bias = better
     return bias, dual.feasible(u)
+
+
+# -- weights of the norm ---------------------------------------------------------------------------
+
+
+@compiled()
+def level_weights(size, shift, total, out):
+    """Fill ``out`` with ``clip(a * size - shift, 0, 1)`` of the sum ``total``.
+
+    The sum grows with ``a`` in pieces that are linear: Newton steps within a bracket find it.
+    Where too few sizes are positive, the others share what is left.
+    """
+    n = size.shape[0]
+    positive, largest = 0, 0.0
+    for t in range(n):
+        positive += size[t] > 0.0
+        largest = max(largest, size[t])
+    if positive <= total:
+        rest = (total - positive) / max(n - positive, 1)
+        for t in range(n):
+            out[t] = 1.0 if size[t] > 0.0 else rest
+        return
+    low, high = shift / largest, np.inf
+    a = (shift + total / n) / largest
+    for _ in range(MOST_CUTS):
+        excess, slope = -total, 0.0
+        for t in range(n):
+            value = a * size[t] - shift
+            if value >= 1.0:
+                excess += 1.0
+            elif value > 0.0:
+                excess += value
+                slope += size[t]
+        if abs(excess) <= 1e-14 * total:
+            break
+        if excess > 0.0:
+            high = a
+        else:
+            low = a
+        better = a - excess / slope if slope > 0.0 else np.inf
+        if low < better < high:
+            a = better
+        else:
+            a = 2.0 * low if np.isinf(high) else 0.5 * (low + high)
+        if not low < a < high:
+            break
+    for t in range(n):
+        out[t] = min(max(a * size[t] - shift, 0.0), 1.0)

@@ -14,10 +14,16 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelpath.mkl.grams.base import Gram
+from kernelpath.mkl.grams import Gram
 from kernelpath.mkl.problem import PointSolver, Problem, ProblemPoint
-from kernelpath.mkl.solvers.base import CONVERGED, LIMIT, STALLED, Bounds, Solution
-from kernelpath.mkl.solvers.start import natural_start
+from kernelpath.mkl.solvers.base import (
+    CONVERGED,
+    LIMIT,
+    STALLED,
+    PointBounds,
+    Solution,
+    natural_start,
+)
 
 DECREASE = 1e-4  # gamma of Eq. (10)
 REFRESH = 50  # iterations after which a sum of kernels is computed anew
@@ -63,7 +69,7 @@ def spg(
     np.int64(0)
     """
     evaluate = PointSolver(problem, warm, duals)
-    bounds = Bounds(problem, evaluate, tol)
+    bounds = PointBounds(problem, evaluate, tol)
     line = _Line(problem)
     weights = natural_start(problem, start)
     precision = LOOSE
@@ -94,7 +100,7 @@ def spg(
         slope = float(gradient @ move)
         if slope <= 0.0:
             if precision <= TIGHT:
-                return _finish(bounds, n_iter, STALLED)
+                return _finish(bounds, evaluate, n_iter, STALLED)
             precision = max(precision / 10.0, TIGHT)
             at = evaluate(weights, precision, line.kernel_at(weights))
             gradient = bounds.take(at)
@@ -105,7 +111,7 @@ def spg(
             precision = max(precision / 10.0, TIGHT)  # the last case of Eq. (13)
         if found is None:
             if precision <= TIGHT:
-                return _finish(bounds, n_iter, STALLED)
+                return _finish(bounds, evaluate, n_iter, STALLED)
             at = evaluate(weights, precision, line.kernel_at(weights))
             gradient = bounds.take(at)
             step = _first_step(weights, gradient)
@@ -118,7 +124,7 @@ def spg(
         count, previous = memory * count + 1.0, count
         reference = (memory * previous * reference + at.value) / count  # Eq. (11), (12)
         step = _spectral_step(weights - before, gradient - last, step)
-    return _finish(bounds, max_iter, CONVERGED if bounds.done else LIMIT)
+    return _finish(bounds, evaluate, max_iter, CONVERGED if bounds.done else LIMIT)
 
 
 def pgd(
@@ -134,7 +140,7 @@ def pgd(
 ) -> Solution:
     """Projected gradient descent with Armijo steps that start from 1, the paper's baseline."""
     evaluate = PointSolver(problem, warm, duals)
-    bounds = Bounds(problem, evaluate, tol)
+    bounds = PointBounds(problem, evaluate, tol)
     line = _Line(problem)
     weights = natural_start(problem, start)
     at = evaluate(weights, precision, line.kernel_at(weights))
@@ -241,7 +247,7 @@ def _memory(memory: float, actual: float, predicted: float) -> float:
     return max(memory - 0.025, 0.1) if ratio < 0.25 else memory
 
 
-def _precision(bounds: Bounds, now: float) -> float:
+def _precision(bounds: PointBounds, now: float) -> float:
     """Eq. (13), by the relative gap; and half of the gap may be that of the machines."""
     gap = bounds.gap
     wanted = 1e-1 if gap > 1e-1 else 1e-2 if gap > 1e-2 else 1e-3
@@ -250,10 +256,10 @@ def _precision(bounds: Bounds, now: float) -> float:
     return max(min(now, wanted), TIGHT)
 
 
-def _finish(bounds: Bounds, n_iter: int, status: str) -> Solution:
+def _finish(bounds: PointBounds, evaluate: PointSolver, n_iter: int, status: str) -> Solution:
     """Solve the machines of the best point exactly: loose ones overstate the objective."""
     best = bounds.best
     assert best is not None
     if bounds.svm_gap > EXACT * bounds.tol:
-        bounds.take(bounds.evaluate(best.weights, 1e-6))
+        bounds.take(evaluate(best.weights, 1e-6))
     return bounds.result(n_iter, CONVERGED if bounds.done else status)

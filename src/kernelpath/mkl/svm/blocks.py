@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelpath.mkl.grams.base import Gram
+from kernelpath.mkl.grams import Gram
 from kernelpath.mkl.losses import DualProblem
 from kernelpath.mkl.svm._smo import smo
 

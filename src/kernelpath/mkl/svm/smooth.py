@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
-from kernelpath.mkl.grams.low_rank import LowRank
+from kernelpath.mkl.grams import LowRank
 from kernelpath.mkl.losses import DualProblem
 
 MAX_STEPS = 100

@@ -25,14 +25,13 @@ from kernelpath.kernels import (
     kernel_diagonal,
     kernel_values,
 )
-from kernelpath.mkl.weighted_kernels.base import as_columns
+from kernelpath.mkl.weighted_kernels.base import SumKernel, as_columns
 from kernelpath.mkl.weighted_kernels.factors import NOTHING, Factor, make_factor
 from kernelpath.mkl.weighted_kernels.storage import (
     LOW_RANK,
     MOST_DENSE_ROWS,
     Concatenated,
-    HeldSum,
-    joined,
+    families_of,
 )
 from kernelpath.tables.rows import Shares, mean_of, spread_of
 from kernelpath.utils.checks import whole
@@ -84,7 +83,7 @@ class ColumnKernel:
         return known, float(self.gamma), formula_settings(self.kernel)
 
 
-class SumOfColumnKernels(HeldSum):
+class SumOfColumnKernels(Concatenated):
     """A sum of kernels of the columns of a table, bound to its rows.
 
     Parameters
@@ -135,9 +134,9 @@ class SumOfColumnKernels(HeldSum):
         self.left_out = np.zeros(self.n_kernels)
         self._maps: dict[int, Factor] = {}
         self._dense: dict[int, tuple[NDArray[np.float64], float]] = {}
-        self._engine = self._build()
+        super().__init__(*self._families_and_places())
 
-    def _build(self) -> Concatenated:
+    def _families_and_places(self) -> tuple[list[SumKernel], list[NDArray[np.intp]]]:
         factors, packed = [], []
         low, full = [], []
         for k, part in enumerate(self.parts):
@@ -148,7 +147,7 @@ class SumOfColumnKernels(HeldSum):
             else:
                 packed.append(self._matrix(k, part))
                 full.append(k)
-        return joined(factors, low, packed, full)
+        return families_of(factors, low, packed, full)
 
     def _factor(self, k: int, part: ColumnKernel) -> NDArray[np.float64] | None:
         """Centred factor of a part, or None if it is to be a matrix."""

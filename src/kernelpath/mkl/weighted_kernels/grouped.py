@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelpath.mkl.weighted_kernels.base import SumBase
-from kernelpath.mkl.weighted_kernels.storage import Factors, in_order
+from kernelpath.mkl.weighted_kernels.base import Factors, SumKernel
+from kernelpath.mkl.weighted_kernels.storage import in_order
 
 
-class GroupedKernels(SumBase):
+class GroupedKernels(SumKernel):
     r"""Means of kernels, one weight for each group of them.
 
     .. math:: K(d) = \sum_g d_g \frac{1}{|g|} \sum_{k \in g} K_k
@@ -43,7 +43,7 @@ class GroupedKernels(SumBase):
         return self._kernel.nbytes
 
     @property
-    def rank(self) -> int:
+    def rank(self) -> float:
         """Ranks of all kernels together."""
         return self._kernel.rank
 
@@ -57,7 +57,7 @@ class GroupedKernels(SumBase):
 
     def as_factors(self) -> Factors | None:
         """The factors of the kernels of each group as one; None where a kernel has none."""
-        own = self._kernel.as_factors() if hasattr(self._kernel, "as_factors") else None
+        own = self._kernel.as_factors()
         if own is None:
             return None
         factors, starts = in_order(own, np.argsort(self._groups, kind="stable"))

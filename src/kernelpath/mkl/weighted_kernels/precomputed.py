@@ -2,28 +2,29 @@ r"""Sums of kernel matrices that the user brings, one for each view of the same 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
+from scipy.linalg.lapack import dpstrf
 
 from kernelpath.errors import DataError
-from kernelpath.mkl.weighted_kernels.base import as_columns
-from kernelpath.mkl.weighted_kernels.matrices import (
-    SYMMETRY,
-    as_numbers,
-    check_grams,
-    factored,
-    rounding_of,
-)
-from kernelpath.mkl.weighted_kernels.storage import HeldSum
+from kernelpath.mkl.weighted_kernels._factor_loops import size_and_asymmetry
+from kernelpath.mkl.weighted_kernels.base import SumKernel, as_columns
+from kernelpath.mkl.weighted_kernels.storage import LOW_RANK, Concatenated, families_of
 from kernelpath.tables.rows import Shares, mean_of, shares_of
+from kernelpath.tables.table import plain_array
 
 NOTHING = 1e-12  # trace of a centred matrix, relative to the matrix, that counts as zero
+SYMMETRY = 1e-8  # largest difference of a matrix from its transpose, relative to its size
+NEGATIVE = 1e-8  # smallest eigenvalue, relative to the largest, that counts as zero
+SINGLE = 1e-5  # the same, and for symmetry, where matrices were given in single precision
+RANK_TOL = 1e-10  # share of the trace that a factor may leave out
 
 
-class GivenKernels(HeldSum):
+class GivenKernels(Concatenated):
     r"""A weighted sum of given matrices, centred and of mean diagonal 1 if so wished.
 
     .. math:: K(d) = \sum_k d_k \frac{n\, H K_k H}{\operatorname{tr}(H K_k H)}
@@ -75,7 +76,7 @@ class GivenKernels(HeldSum):
         # One at a time: most are kept as factors, and copies of all would double the memory.
         kept = (self._normalised(k, K, standardize) for k, K in enumerate(matrices))
         rounding = max(rounding_of(one) for one in matrices_of(grams))
-        self._engine = factored(kept, rounding=rounding)
+        super().__init__(*factored(kept, rounding=rounding))
 
     def _normalised(self, k: int, K: NDArray[np.float64], standardize: bool) -> NDArray:
         """A matrix as it enters the sum."""
@@ -114,18 +115,8 @@ class GivenKernels(HeldSum):
 
     def _check_new(self, grams: Any) -> list[NDArray[np.float64]]:
         """Refuse what does not belong to the matrices of training."""
-        names = names_of(grams)
-        if names is not None and self.names is not None:
-            grams = {str(name): gram for name, gram in grams.items()}
-            missing = [name for name in self.names if name not in grams]
-            if missing:
-                raise DataError(
-                    f"There is no matrix {missing[0]!r}; give one for each of those of fit."
-                )
-            extra = [name for name in grams if name not in set(self.names)]
-            if extra:
-                raise DataError(f"The matrix {extra[0]!r} was not there in fit; leave it out.")
-            grams = [grams[name] for name in self.names]
+        if self.names is not None and isinstance(grams, Mapping):
+            grams = by_names(grams, self.names)
         matrices = [as_numbers(k, K) for k, K in enumerate(matrices_of(grams))]
         if len(matrices) != self.n_kernels:
             raise DataError(f"{len(matrices)} matrices were given, but fit had {self.n_kernels}.")
@@ -148,6 +139,19 @@ def names_of(grams: Any) -> NDArray | None:
     return np.array([str(name) for name in grams], dtype=object)
 
 
+def by_names(grams: Mapping[Any, Any], names: Iterable[str]) -> list[Any]:
+    """Matrices in the order of the names of training; each must be there, and no other."""
+    given, known = {str(name): gram for name, gram in grams.items()}, list(names)
+    missing = [name for name in known if name not in given]
+    if missing:
+        raise DataError(f"There is no matrix {missing[0]!r}; give one for each of those of fit.")
+    extra = set(given).difference(known)
+    if extra:
+        first = next(name for name in given if name in extra)
+        raise DataError(f"The matrix {first!r} was not there in fit; leave it out.")
+    return [given[name] for name in known]
+
+
 def matrices_of(grams: Any) -> Sequence[Any]:
     """The matrices of a mapping, a sequence or a stack; one alone is a list of one."""
     if isinstance(grams, Mapping):
@@ -160,3 +164,116 @@ def matrices_of(grams: Any) -> Sequence[Any]:
             f"array of shape (n_kernels, n_rows, n_rows), got {type(grams).__name__}."
         )
     return list(grams)
+
+
+# -- what is refused, and which matrices are kept as factors ---------------------------------------
+
+
+def check_grams(grams: Any) -> list[NDArray[np.float64]]:
+    """Refuse what is no list of kernel matrices of the same rows, and say which one and why."""
+    if getattr(grams, "ndim", 3) == 2:
+        grams = [grams]
+    grams = list(grams)
+    checked = [as_numbers(k, gram) for k, gram in enumerate(grams)]
+    if not checked:
+        raise DataError("There is no kernel matrix; give at least one.")
+    n = len(checked[0]) if checked[0].ndim else 0
+    for k, gram in enumerate(checked):
+        if gram.shape != (n, n):
+            raise DataError(
+                f"Kernel matrix {k} has the shape {gram.shape}, but all must be square and as "
+                f"large as the first, ({n}, {n})."
+            )
+        size, apart = size_and_asymmetry(gram)
+        if np.isnan(size):
+            raise DataError(f"Kernel matrix {k} holds NaN or infinite values.")
+        if apart > max(SYMMETRY, rounding_of(grams[k])) * size:
+            raise DataError(f"Kernel matrix {k} is not symmetric.")
+        if apart > SYMMETRY * size:
+            checked[k] = 0.5 * (gram + gram.T)
+    return checked
+
+
+def as_numbers(k: int, gram: Any) -> NDArray[np.float64]:
+    """A matrix that was given as an array of double precision, row after row."""
+    if sparse.issparse(gram):
+        gram = gram.toarray()
+    gram = plain_array(gram, f"Kernel matrix {k}")
+    try:
+        return np.asarray(gram, dtype=np.float64, order="C")
+    except (TypeError, ValueError) as error:
+        raise DataError(f"Kernel matrix {k} is no matrix of numbers ({error}).") from error
+
+
+def rounding_of(gram: Any) -> float:
+    """Rounding errors of a matrix as it was given, relative to its size."""
+    return SINGLE if getattr(getattr(gram, "dtype", None), "itemsize", 8) < 8 else NEGATIVE
+
+
+def factored(
+    grams: Iterable[NDArray[np.float64]], tol: float = RANK_TOL, rounding: float = NEGATIVE
+) -> tuple[list[SumKernel], list[NDArray[np.intp]]]:
+    """Matrices of low rank as factors, the others packed: what `Concatenated` is made of.
+
+    Refuses matrices that are not positive semidefinite, but for rounding.
+    """
+    factors, whole, low, full = [], [], [], []
+    for k, gram in enumerate(grams):
+        factor = factor_of(gram, tol, f"Kernel matrix {k}", rounding)
+        if factor.shape[1] <= LOW_RANK * len(gram):
+            factors.append(factor.T)
+            low.append(k)
+        else:
+            whole.append(gram)
+            full.append(k)
+    return families_of(factors, low, whole, full)
+
+
+def factor_of(
+    gram: NDArray,
+    tol: float = RANK_TOL,
+    name: str = "A kernel matrix",
+    rounding: float = NEGATIVE,
+) -> NDArray:
+    """Factor of a positive semidefinite matrix, of as few columns as the tolerance allows.
+
+    Examples
+    --------
+    >>> x = np.array([1.0, 2.0, 3.0])
+    >>> factor_of(np.outer(x, x)).shape
+    (3, 1)
+    """
+    factor = _pivoted(gram, tol)
+    return _spectral(gram, tol, name, rounding) if factor is None else factor
+
+
+def _pivoted(gram: NDArray, tol: float) -> NDArray | None:
+    """Factor by pivoted Cholesky, or None where what it leaves out is not small."""
+    n, trace = len(gram), float(np.trace(gram))
+    if n == 0 or trace <= 0.0:
+        return None
+    least = tol * trace / n  # of the diagonal that is left out
+    lower, pivots, rank, info = dpstrf(gram.T, tol=least, lower=1)  # symmetric: in LAPACK's order
+    if info < 0:
+        return None
+    factor = np.zeros((n, rank))
+    factor[pivots - 1] = np.tril(lower[:, :rank])
+    # A remainder that is positive semidefinite is as small as its diagonal.
+    probe = np.random.default_rng(0).normal(size=n)
+    rest = gram @ probe - factor @ (factor.T @ probe)
+    room = n * least + 1e-12 * trace
+    return factor if np.linalg.norm(rest) <= room * np.linalg.norm(probe) else None
+
+
+def _spectral(gram: NDArray, tol: float, name: str, rounding: float) -> NDArray:
+    """Factor by eigenvectors, which says what is wrong with a matrix that has none."""
+    values, vectors = np.linalg.eigh(gram)
+    largest = max(values[-1], 0.0) if len(values) else 0.0
+    if len(values) and values[0] < -rounding * max(largest, np.abs(gram).max()):
+        raise DataError(
+            f"{name} is not positive semidefinite: it has the eigenvalue {values[0]:.3g}."
+        )
+    kept = np.maximum(values[::-1], 0.0)
+    rest = kept.sum() - np.cumsum(kept)
+    rank = int(np.searchsorted(-rest, -tol * kept.sum())) + 1 if kept.sum() > 0 else 0
+    return vectors[:, ::-1][:, :rank] * np.sqrt(kept[:rank])

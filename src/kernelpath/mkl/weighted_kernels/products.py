@@ -11,15 +11,15 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelpath.mkl.grams.cached_rows import CachedRows
-from kernelpath.mkl.weighted_kernels.base import as_columns
+from kernelpath.mkl.grams import CachedRows
+from kernelpath.mkl.weighted_kernels.base import WeightedKernel, as_columns
 from kernelpath.tables.rows import Shares, mean_of
 
 TILE = 256  # rows of kernel values that exist at a time
 MANY_PAIRED = 2000  # rows: beyond, single precision serves derivatives as it serves machines
 
 
-class ProductRBF:
+class ProductRBF(WeightedKernel):
     r"""Product of one Gaussian kernel per feature, Section 5.3 of [jain2012].
 
     .. math:: K(d)_{ij} = \prod_k \exp(-d_k (x_{ik} - x_{jk})^2)
@@ -44,8 +44,6 @@ class ProductRBF:
     >>> kernel.gram(np.array([1.0, 0.0])).round(3).tolist()
     [[1.0, 0.368], [0.368, 1.0]]
     """
-
-    is_sum = False
 
     def __init__(self, X: NDArray[np.float64], shares: Shares = None) -> None:
         # Only differences count; small numbers keep their digits.
@@ -158,7 +156,7 @@ def _by_tiles(
     return product
 
 
-class ARDPolynomial:
+class ARDPolynomial(WeightedKernel):
     r"""Polynomial of a weighted inner product.
 
     .. math:: K(d)_{ij} = \Bigl(c_0 + \sum_k d_k x_{ik} x_{jk}\Bigr)^{degree}
@@ -172,8 +170,6 @@ class ARDPolynomial:
     shares : ndarray of shape (n_rows,), optional
         Weights of the rows in the size of a weight that matters.
     """
-
-    is_sum = False
 
     def __init__(
         self,

@@ -8,19 +8,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelpath.mkl.grams.base import Gram
-from kernelpath.mkl.grams.low_rank import LowRank
+from kernelpath.mkl.grams import Gram, LowRank
 from kernelpath.mkl.weighted_kernels._factor_loops import pack, packed_sum, packed_times
-from kernelpath.mkl.weighted_kernels.base import SumBase, as_columns, images
+from kernelpath.mkl.weighted_kernels.base import Factors, SumKernel, as_columns
 
 LOW_RANK = 0.25  # of the rows: a factor of higher rank is slower than the matrix
 HIGH_RANK = 0.5  # of the rows: a sum of so many columns is one matrix, as long as that fits
 MOST_DENSE_ROWS = 6000  # more rows: a matrix of double precision would not fit
 
-Factors = tuple[NDArray[np.float64], NDArray[np.intp]]
 
-
-class PackedKernels(SumBase):
+class PackedKernels(SumKernel):
     """Matrices, each kept as its lower triangle in one row of a table.
 
     Parameters
@@ -73,7 +70,7 @@ class PackedKernels(SumBase):
         packed_times(self._packed, np.asarray(parts, dtype=np.intp), u, product)
         return product.T
 
-    def images(self, parts: NDArray[np.intp], U: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _images(self, parts: NDArray[np.intp], U: NDArray[np.float64]) -> NDArray[np.float64]:
         """``K_k u_o`` of some matrices and all columns of ``U``."""
         product = np.empty((self.n_rows, U.shape[1], len(parts)))
         for place, part in enumerate(np.asarray(parts).tolist()):
@@ -85,7 +82,7 @@ class PackedKernels(SumBase):
         return PackedKernels(self._packed[parts], self.n_rows)
 
 
-class FactorKernels(SumBase):
+class FactorKernels(SumKernel):
     r"""Matrices of low rank, :math:`K_k = \Phi_k \Phi_k^\top`.
 
     Parameters
@@ -161,7 +158,7 @@ class FactorKernels(SumBase):
         starts = np.concatenate([[0], np.cumsum(self.ranks[parts])])
         return segment_sums(scaled, starts).T
 
-    def images(self, parts: NDArray[np.intp], U: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _images(self, parts: NDArray[np.intp], U: NDArray[np.float64]) -> NDArray[np.float64]:
         """``Phi_k Phi_k' u_o`` of some parts and all columns of ``U``."""
         product = np.empty((self.n_rows, U.shape[1], len(parts)))
         inner = self._factors @ U
@@ -184,12 +181,6 @@ class FactorKernels(SumBase):
         return np.repeat(self._starts[parts] - before, ranks) + np.arange(ranks.sum())
 
 
-def factors_of(kernel: Any) -> Factors | None:
-    """Factors of all kernels, one below the other, where they are held as such."""
-    found: Factors | None = getattr(kernel, "as_factors", lambda: None)()
-    return found
-
-
 def in_order(given: Factors, order: NDArray[np.intp]) -> Factors:
     """Factors with their parts in another order."""
     factors, starts = given
@@ -209,7 +200,7 @@ def segment_sums(values: NDArray, starts: NDArray[np.intp]) -> NDArray:
     return total
 
 
-class Concatenated(SumBase):
+class Concatenated(SumKernel):
     """Several sums as one, their parts in a given order.
 
     Parameters
@@ -219,7 +210,7 @@ class Concatenated(SumBase):
         Positions of the parts of each family in the whole.
     """
 
-    def __init__(self, families: Sequence[Any], places: Sequence[NDArray[np.intp]]) -> None:
+    def __init__(self, families: Sequence[SumKernel], places: Sequence[NDArray[np.intp]]) -> None:
         held = [(f, np.asarray(p)) for f, p in zip(families, places) if f.n_kernels]
         self._families = [family for family, _ in held]
         self._places = [place for _, place in held]
@@ -232,7 +223,7 @@ class Concatenated(SumBase):
         return sum(family.nbytes for family in self._families)
 
     @property
-    def rank(self) -> int:
+    def rank(self) -> float:
         """Ranks of all parts together; a matrix counts in full."""
         return sum(family.rank for family in self._families)
 
@@ -247,21 +238,21 @@ class Concatenated(SumBase):
     def large_gram(self, weights: NDArray[np.float64]) -> NDArray[np.float64] | Gram:
         """Sum of the factors of the families; an array where one of them has none."""
         own = [(f, weights[p]) for f, p in zip(self._families, self._places) if weights[p].any()]
-        if not all(hasattr(family, "large_gram") for family, _ in own):
+        if any(family.as_factors() is None for family, _ in own):
             return self.gram(weights)
         made = [family.large_gram(some) for family, some in own]
         if len(made) == 1:
             return made[0]
-        if not all(isinstance(one, LowRank) for one in made):
+        low = [one for one in made if isinstance(one, LowRank)]
+        if len(low) < len(made):
             return self.gram(weights)
-        factors = [one.factor for one in made] or [np.zeros((0, self.n_rows))]
-        return LowRank(np.vstack(factors), np.concatenate([np.zeros(0), *(m.scale for m in made)]))
+        factors = [one.factor for one in low] or [np.zeros((0, self.n_rows))]
+        return LowRank(np.vstack(factors), np.concatenate([np.zeros(0), *(m.scale for m in low)]))
 
     def as_factors(self) -> Factors | None:
         """The factors of all parts; None where one of them has none."""
-        if len(self._families) != 1 or not hasattr(self._families[0], "as_factors"):
-            return None
-        return in_order(self._families[0].as_factors(), np.argsort(self._places[0]))
+        own = self._families[0].as_factors() if len(self._families) == 1 else None
+        return None if own is None else in_order(own, np.argsort(self._places[0]))
 
     def quad(self, U: NDArray[np.float64]) -> NDArray[np.float64]:
         """Quadratic forms of all parts."""
@@ -277,11 +268,11 @@ class Concatenated(SumBase):
             product[:, inside] = family.times(own, u)
         return product
 
-    def images(self, parts: NDArray[np.intp], U: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _images(self, parts: NDArray[np.intp], U: NDArray[np.float64]) -> NDArray[np.float64]:
         """``K_k u_o`` of some parts and all columns of ``U``."""
         product = np.empty((self.n_rows, U.shape[1], len(parts)))
         for family, inside, own in self._split(parts):
-            product[:, :, inside] = images(family, own, U)
+            product[:, :, inside] = family.images(own, U)
         return product
 
     def restrict(self, parts: NDArray[np.intp]) -> Concatenated:
@@ -289,7 +280,7 @@ class Concatenated(SumBase):
         split = self._split(parts)
         return Concatenated([f.restrict(own) for f, _, own in split], [i for _, i, _ in split])
 
-    def _split(self, parts: NDArray[np.intp]) -> list[tuple[Any, NDArray, NDArray]]:
+    def _split(self, parts: NDArray[np.intp]) -> list[tuple[SumKernel, NDArray, NDArray]]:
         """For each family: positions within ``parts``, and numbers within the family."""
         split = []
         for family, places in zip(self._families, self._places):
@@ -301,62 +292,18 @@ class Concatenated(SumBase):
         return split
 
 
-class HeldSum(SumBase):
-    """A sum whose parts are held as numbers by ``_engine``; it adds where they come from."""
-
-    _engine: Concatenated
-
-    @property
-    def nbytes(self) -> int:
-        """Memory of factors and matrices."""
-        return self._engine.nbytes
-
-    @property
-    def rank(self) -> int:
-        """Ranks of all parts together; a matrix counts in full."""
-        return self._engine.rank
-
-    def gram(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Weighted sum of the parts, on the training rows."""
-        return self._engine.gram(weights)
-
-    def large_gram(self, weights: NDArray[np.float64]) -> NDArray[np.float64] | Gram:
-        """The same for many rows, by factors where all parts have one."""
-        return self._engine.large_gram(weights)
-
-    def as_factors(self) -> Factors | None:
-        """The factors of all parts; None where one of them has none."""
-        return self._engine.as_factors()
-
-    def quad(self, U: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Quadratic forms of all parts."""
-        return self._engine.quad(U)
-
-    def times(self, parts: NDArray[np.intp], u: NDArray[np.float64]) -> NDArray[np.float64]:
-        """``K_k u`` of some parts, as columns."""
-        return self._engine.times(parts, u)
-
-    def images(self, parts: NDArray[np.intp], U: NDArray[np.float64]) -> NDArray[np.float64]:
-        """``K_k u_o`` of some parts and all columns of ``U``."""
-        return self._engine.images(parts, U)
-
-    def restrict(self, parts: NDArray[np.intp]) -> Concatenated:
-        """Some of the parts, without where they come from."""
-        return self._engine.restrict(parts)
-
-
-def joined(
+def families_of(
     factors: Sequence[NDArray[np.float64]],
     low: Sequence[int],
     matrices: Sequence[NDArray[np.float64]],
     full: Sequence[int],
-) -> Concatenated:
-    """Factors, of shape (rank, n_rows), and whole matrices as one sum, at their places in it."""
-    families: list[Any] = []
+) -> tuple[list[SumKernel], list[NDArray[np.intp]]]:
+    """Factors, of shape (rank, n_rows), and whole matrices, for one sum with these places."""
+    families: list[SumKernel] = []
     if factors:
         starts = np.cumsum([0, *map(len, factors)])
         families.append(FactorKernels(np.vstack(factors), starts))
     if matrices:
         families.append(PackedKernels.of(matrices))
     places = [np.array(some, dtype=np.intp) for some in (low, full) if some]
-    return Concatenated(families, places)
+    return families, places

@@ -17,7 +17,7 @@ from scipy import sparse
 from kernelpath.errors import DataError
 from kernelpath.kernels.feature import RBF
 from kernelpath.mkl.weighted_kernels._view_loops import add_distances, pair_sums
-from kernelpath.mkl.weighted_kernels.base import SumBase, as_columns
+from kernelpath.mkl.weighted_kernels.base import SumKernel, as_columns
 from kernelpath.mkl.weighted_kernels.columns import ColumnKernel, SumOfColumnKernels
 from kernelpath.mkl.weighted_kernels.published import BANDWIDTHS
 from kernelpath.tables.rows import Shares, mean_of, spread_of
@@ -31,7 +31,7 @@ CHUNK = 2048  # views that are in double precision at a time
 CONSTANT = 1e-12  # share of the trace: a kernel with less of it is the same for all rows
 
 
-class GaussianViews(SumBase):
+class GaussianViews(SumKernel):
     r"""Sum of Gaussian kernels of one-dimensional views of a table, each at the same widths.
 
     .. math:: K(d) = \sum_{v, b} d_{vb}\, s_{vb}\, H K_{vb} H, \qquad

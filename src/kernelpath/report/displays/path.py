@@ -34,8 +34,14 @@ from kernelpath.report.displays._canvas import (
 )
 from kernelpath.report.displays._layout import apart, log_ticks
 from kernelpath.report.displays.entries import EntriesDisplay
-from kernelpath.report.summary_junctures import sizes_at_junctures, turns
-from kernelpath.report.summary_lines import N_NAMED, N_OTHERS, SHARED, weight_lines
+from kernelpath.report.summary_lines import (
+    N_NAMED,
+    N_OTHERS,
+    SHARED,
+    sizes_at_junctures,
+    turns,
+    weight_lines,
+)
 
 WIDE = 50  # from the smallest to the largest parameter: beyond, the axis is logarithmic
 MOST_POWERS = 8  # of ten on it

@@ -146,9 +146,9 @@ class StabilityDisplay(Picture):
             ax.plot(x[told], self.index[told], color=PALETTE[0], lw=1.6, marker="o", ms=4, zorder=4)
         ax.set_ylabel("stability index")
         ax.set_title("Do the folds choose the same features?", loc="left", pad=22)
-        note = "1: all folds choose the same, 0: as if by chance; bars: interval of the index"
-        if told.any() and not told.all():
-            note = note.replace(" of the index", "; undefined where all choose all, or none")
+        undefined = told.any() and not told.all()
+        more = "; undefined where all choose all, or none" if undefined else " of the index"
+        note = f"1: all folds choose the same, 0: as if by chance; bars: interval{more}"
         write_note(ax, note, fit=fit)
         for place in np.flatnonzero(self.sizes == self.chosen).tolist():
             ax.annotate(

@@ -9,7 +9,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from kernelpath.errors import DataError
+from kernelpath.errors import DataError, naming
+from kernelpath.path.build import build_path
 from kernelpath.path.feature_path import EventTable, FeaturePath, PathPoint, register_extension
 from kernelpath.path.points import BEYOND, ON_PATH
 from kernelpath.tracers.lp_kta.divergences import DIVERGENCES
@@ -49,11 +50,12 @@ def trace_path(
 ) -> FeaturePath:
     """Trace the path of ``problem`` over a decreasing grid of ``p``."""
     if not problem.bounded(float(parameters[-1])):
-        warn(
+        unbounded = UserWarning(
             "Without a Bregman term (bregman_strength=0) the problem is unbounded at p = 1 for "
             "features whose alignment exceeds norm_strength; the path stops at "
             f"p = {parameters[-2]:g}.",
         )
+        warn(naming(unbounded, "bregman_strength"))
         parameters = parameters[:-1]
     _check_range(problem, float(parameters[-1]))
     if solver == "exact":
@@ -65,18 +67,17 @@ def trace_path(
         array.setflags(write=False)  # handed over: the path need not copy them
     weights = sp.csr_array((traced.data, traced.indices, traced.indptr), shape=shape)
     sizes = np.diff(traced.indptr)
-    return FeaturePath(
+    return build_path(
         method="lp-kta",
         parameter_name="p",
         parameters=parameters,
         weights=weights,
-        supports=weights,
         values=traced.values,
         kkt=traced.kkt,
         gaps=[problem.elimination_gap(float(p), int(k)) for p, k in zip(parameters, sizes)],
         events=_events(problem, parameters),
         feature_names=feature_names,
-        provenance=provenance or {},
+        provenance=provenance,
         extension=LpKTAExtension(problem, float(parameters[0]), float(parameters[-1])),
     )
 

@@ -1,0 +1,468 @@
+"""The first step of PathCV.fit: refuse what can be refused, trace all rows, plan the work.
+
+What is of no concern to PathCV alone has its home where others find it: folds in
+:mod:`kernelpath.evaluation.splits`, the measure in :mod:`kernelpath.evaluation.measures`,
+predictors in :mod:`kernelpath.predictors.choice`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn import get_config
+from sklearn.base import clone
+from sklearn.utils import _safe_indexing
+
+from kernelpath.errors import DataError, naming
+from kernelpath.estimators._base import require_target
+from kernelpath.estimators._path_cv_routing import route
+from kernelpath.estimators.lp_kta import LpKTASelector
+from kernelpath.estimators.rankers import warn_of_columns
+from kernelpath.estimators.saved_settings import refuse_stand_ins
+from kernelpath.evaluation.checkpoint import FoldStore, Tracer
+from kernelpath.evaluation.cross_validation import CrossValidation, make_plan
+from kernelpath.evaluation.folds import check_scoring_works
+from kernelpath.evaluation.measures import (
+    check_measurable,
+    check_response,
+    resolve_class_weight,
+    resolve_scorer,
+    say_how_classes_count,
+    takes_weights,
+)
+from kernelpath.evaluation.operating_point import check_rule
+from kernelpath.evaluation.splits import (
+    check_inner,
+    check_nested,
+    folds_of_rest,
+    make_splits,
+    warn_of_rare_classes,
+)
+from kernelpath.evaluation.study import Copies, Split, Study, inner_of, unit_of_scores
+from kernelpath.evaluation.tuning import n_candidates
+from kernelpath.evaluation.work_plan import WorkMeter
+from kernelpath.predictors.choice import is_own, resolve_predictors, task_of
+from kernelpath.predictors.libsvm import Task
+from kernelpath.tables.encoding import TableEncoder
+from kernelpath.tables.missing import check_missing, rows_to_keep, weights_of, without_holes
+from kernelpath.tables.reading import one_column, read_training
+from kernelpath.tables.table import Table, bytes_of, unmasked
+from kernelpath.tables.targets import as_vector, check_lengths, check_sample_weight, encode_target
+from kernelpath.tracers.any_selector import BASELINES, Baseline, check_selector, describe, size_grid
+from kernelpath.utils import checks
+from kernelpath.utils.checks import Idle, refuse_idle
+from kernelpath.utils.progress import begin
+from kernelpath.utils.provenance import fingerprint
+from kernelpath.utils.sample_weights import weight_argument
+from kernelpath.utils.warn import warn
+
+if TYPE_CHECKING:
+    from kernelpath.estimators.path_cv import PathCV
+
+SMALLEST_CLASS_WEIGHT = 1e-9
+
+
+def prepare(
+    model: PathCV,
+    X: Any,
+    y: Any,
+    groups: Any,
+    sample_weight: Any,
+    params: dict[str, Any],
+    open_store: Callable[[], FoldStore],
+) -> CrossValidation:
+    """Check everything that can be checked, trace the path of all rows, and plan the work.
+
+    The store of finished work is opened once nothing is left to refuse that is cheap to see.
+    """
+    refuse_stand_ins(model)
+    selector = LpKTASelector() if model.selector is None else model.selector
+    check_rule(model.rule, model.budget, model.tolerance)
+    check_switches(model)
+    refuse_idle(model, IDLE)
+    check_selector(selector)
+    resolve_predictors(model.predictor, model.selector)  # refuses what cannot predict
+    require_target(model, y)
+    kept = "keep" in (model.identifiers, getattr(selector, "identifiers", None))
+    rows = read_training(model, X, "keep" if kept else "drop").within_reach()
+    encoder = TableEncoder.of(rows)
+    if is_own(model.predictor) or model.missing == "error":
+        rows = without_holes(rows, model.missing)
+    selector = _with_missing(selector, model.missing)
+    study, splits, scoring = _make_study(model, selector, rows, y, groups, sample_weight, params)
+    rows = study.rows
+    check_baselines(study, model.baselines)
+    store, known = open_store(), fingerprint(rows.values, study.y)
+    tracing = Tracer(store, study, known, report=True)
+    part = replace(study.part(np.arange(rows.n_rows), tracing=tracing), task=study.task)
+    sizes = _resolve_sizes(model.n_features, part.traced.sizes)
+    if model.budget is not None and model.budget < sizes[0]:
+        text = f"budget={model.budget}, but the smallest size to score has {sizes[0]} features."
+        raise naming(DataError(text), "budget")
+    study = replace(study, sizes=sizes)
+    baselines = baseline_studies(study, model.baselines, model.n_features)
+    plan = replace(make_plan(study, splits, 1 + len(baselines)), nested=bool(model.nested))
+    meter = WorkMeter(plan.total, model.verbose, callback=begin("cross-validation"))
+    meter.say(str(plan))
+    names = rows.names
+    if names is None and getattr(model, "feature_names_in_", None) is not None:
+        names = model.feature_names_in_
+    return CrossValidation(
+        study=study,
+        splits=splits,
+        part=part,
+        path=part.traced.as_path(sizes, names, describe(selector)),
+        encoder=encoder,
+        plan=plan,
+        meter=meter,
+        scoring=scoring,
+        fingerprint=known,
+        baselines=baselines,
+        store=store,
+        n_jobs=model.n_jobs,
+    )
+
+
+def check_switches(model: Any) -> None:
+    """Refuse settings of the wrong type before any work is done."""
+    checks.flag("probability", model.probability)
+    checks.flag("nested", model.nested)
+    check_missing(model.missing)
+    checks.one_of("identifiers", model.identifiers, ("drop", "keep"))
+    checks.whole("verbose", model.verbose, bools=True)
+    if model.n_jobs is not None and not (checks.is_whole(model.n_jobs) and model.n_jobs != 0):
+        raise ValueError(
+            f"n_jobs must be None or a whole number other than 0, got {model.n_jobs!r}"
+        )
+    if model.memory is not None and not isinstance(model.memory, str | os.PathLike):
+        raise ValueError(f"memory must be None or the path of a folder, got {model.memory!r}")
+
+
+def _foreign(model: Any) -> bool:
+    return not is_own(model.predictor)
+
+
+IDLE = (
+    Idle("tolerance", lambda own: own.rule != "tolerance", "without rule='tolerance'"),
+    Idle("budget", lambda own: callable(own.rule), "on a rule that is a function, which chooses"),
+    Idle("probability", _foreign, "on a predictor of your own: set it there"),
+)  # fmt: skip
+
+
+# -- what all folds share --------------------------------------------------------------------------
+
+
+def _make_study(
+    model: PathCV,
+    selector: Any,
+    rows: Table,
+    y: Any,
+    groups: Any,
+    sample_weight: Any,
+    params: dict[str, Any],
+) -> tuple[Study, list[Split], str]:
+    """What all folds share, the folds, and the name of the measure; all of it checked."""
+    own = is_own(model.predictor)
+    groups = unmasked(groups, "groups")
+    y, cv = one_column(y), model.cv
+    kept = rows_to_keep(rows, y, model.missing) if len(y) == rows.n_rows else None
+    if kept is not None:
+        cv = folds_of_rest(cv, kept, rows.n_rows)
+        rows, y, sample_weight = (
+            rows.take(kept),
+            np.asarray(y)[kept],
+            weights_of(sample_weight, kept),
+        )
+        groups = None if groups is None else _safe_indexing(groups, kept)
+        params = {name: _safe_indexing(value, kept) for name, value in params.items()}
+    y = as_vector(y)
+    check_lengths(rows.n_rows, y)
+    routed = route(model, groups, sample_weight, params)
+    routing = bool(get_config().get("enable_metadata_routing"))
+    if sample_weight is not None:
+        sample_weight = check_sample_weight(sample_weight, rows.n_rows)
+        if not routing:
+            rows, y, groups, sample_weight, cv = _rows_that_count(
+                rows, y, groups, sample_weight, cv
+            )
+    kind, classes, y = _check_target(model, y, sample_weight, own)
+    scorer, scoring = resolve_scorer(model.scoring, kind, y if own else None)
+    check_response(model.predictor, scorer, model.probability, own)
+    seed = checks.seed_of(model.random_state)
+    _check_sizes(model.n_features, rows.shape[1])
+    splits = make_splits(cv, y, kind, groups, seed, routed.get("splitter", {}))
+    check_measurable(splits, scoring)
+    if model.nested:
+        check_nested(model.cv, y, kind, groups, seed, splits)
+    class_weight = resolve_class_weight(model.class_weight, model.scoring, y, kind)
+    study = Study(
+        rows=rows,
+        y=y,
+        task=Task(kind, classes, class_weight, bool(model.probability)),
+        selector=_with_task(selector, kind),
+        predictors=resolve_predictors(model.predictor, model.selector, rows.n_rows),
+        scorer=scorer,
+        sizes=np.ones(1, dtype=np.int64),
+        sample_weight=sample_weight,
+        groups=groups,
+        inner_cv=inner_of(model.cv, model.inner_cv),
+        memory_limit=bytes_of(model.memory_limit),
+        seed=seed,
+        metadata=routed,
+        routed=routing,
+        unit=unit_of_scores(y, scorer, own) if kind == "regression" else 0,
+        copies=Copies.of(rows.values, y, sample_weight is not None),
+        weigh_scores=not routing and takes_weights(scorer),
+    )
+    if sample_weight is not None:
+        _say_who_goes_without_weights(study, model, selector, scoring)
+    _check_choice(study, model, splits)
+    check_scoring_works(study, splits)
+    if kind == "classification":
+        warn_of_rare_classes(cv, y, splits)
+        if own:
+            say_how_classes_count(model.scoring, y, kind)
+    return study, splits, scoring
+
+
+def _rows_that_count(
+    rows: Table, y: NDArray, groups: Any, sample_weight: NDArray[np.float64], cv: Any
+) -> tuple[Table, NDArray, Any, NDArray[np.float64], Any]:
+    """Table, target, groups, weights and folds without the rows of weight 0: they are not there."""
+    kept = np.flatnonzero(sample_weight > 0)
+    if len(kept) == rows.n_rows:
+        return rows, y, groups, sample_weight, cv
+    cv = folds_of_rest(cv, kept, rows.n_rows)
+    groups = None if groups is None else _safe_indexing(groups, kept)
+    return rows.take(kept), y[kept], groups, sample_weight[kept], cv
+
+
+def _check_target(
+    model: PathCV, y: NDArray, sample_weight: Any, own: bool
+) -> tuple[str, NDArray | None, NDArray]:
+    """Task, classes and target; settings that are for classes need some."""
+    kind = task_of(y, model.task, model.predictor)
+    classes = encode_target(y, task=kind, sample_weight=sample_weight).classes
+    if kind == "regression":
+        y = y.astype(np.float64)
+    else:
+        _check_labels(y)
+    if model.probability and kind == "regression":
+        raise ValueError(
+            "probability=True has no effect on a continuous target, which has no classes; leave it "
+            "out"
+        )
+    _check_class_weight(model.class_weight, classes, own)
+    return kind, classes, y
+
+
+def _check_labels(y: NDArray) -> None:
+    """Refuse fractions as labels: scikit-learn's measures take them for a continuous target."""
+    if y.dtype.kind == "f" and np.any(y != np.floor(y)):
+        values = ", ".join(f"{value:g}" for value in np.unique(y)[:3])
+        error = DataError(
+            f"Unknown label type: the classes in y are fractions ({values}). Give labels that are "
+            "whole numbers or text, as with y.astype(str), or set task='regression'."
+        )
+        raise naming(error, "task")
+
+
+def _check_class_weight(class_weight: Any, classes: NDArray | None, own: bool) -> None:
+    """Refuse weights of classes that are not there, or that nobody would use."""
+    if class_weight is None or (isinstance(class_weight, str) and class_weight == "auto"):
+        return
+    if not own:
+        raise ValueError(
+            "class_weight is for the SVMs of this package; set it in the predictor instead"
+        )
+    if classes is None:
+        raise ValueError(
+            "class_weight needs classes, but the target is continuous; leave it out, or set "
+            "task='classification'"
+        )
+    if isinstance(class_weight, str) and class_weight == "balanced":
+        return
+    if not isinstance(class_weight, dict):
+        raise ValueError(
+            f"class_weight must be None, 'auto', 'balanced' or a dict, got {class_weight!r}"
+        )
+    _check_weight_of_each(class_weight, classes)
+
+
+def _check_weight_of_each(class_weight: dict[Any, Any], classes: NDArray) -> None:
+    unknown = [label for label in class_weight if label not in classes.tolist()]
+    if unknown:
+        raise ValueError(f"class_weight names classes that y does not hold: {unknown}")
+    least, most = SMALLEST_CLASS_WEIGHT, 1 / SMALLEST_CLASS_WEIGHT
+    for label, weight in class_weight.items():
+        if not (checks.is_number(weight) and least <= weight <= most):
+            raise ValueError(
+                f"class_weight must be from {least:g} to {most:g} for every class, got {weight!r} "
+                f"for {label!r}"
+            )
+
+
+def _say_who_goes_without_weights(study: Study, model: PathCV, selector: Any, scoring: str) -> None:
+    if not (study.routed or study.weigh_scores):
+        warn(
+            f"The scoring {scoring} takes no sample_weight: every held-out row counts once in it.",
+        )
+    _warn_of_weights("selector", selector)
+    if not is_own(model.predictor):
+        _warn_of_weights("predictor", model.predictor)
+
+
+def _warn_of_weights(role: str, one: Any) -> None:
+    """Say who will not see the sample weights; with metadata routing the user has said it."""
+    if get_config().get("enable_metadata_routing") or weight_argument(one) is not None:
+        return
+    warn(
+        f"The {role} {describe(one)} takes no sample_weight and is fitted without it.",
+    )
+
+
+def _check_choice(study: Study, model: PathCV, splits: list[Split]) -> None:
+    """Inner folds are there to choose predictor and settings, and are refused where none are."""
+    if n_candidates(study) > 1:
+        check_inner(study, splits)
+    elif n_candidates(study) == 1 and model.inner_cv is not None:
+        raise ValueError(
+            f"inner_cv={model.inner_cv!r} has no effect with a predictor that leaves nothing to "
+            "choose; leave it out"
+        )
+
+
+def _with_missing(selector: Any, missing: str) -> Any:
+    """Say to a selector what becomes of missing values, unless it was told itself."""
+    if missing in ("kernel", "drop") or not hasattr(selector, "get_params"):
+        return selector
+    if selector.get_params(deep=False).get("missing") != "kernel":
+        return selector
+    return clone(selector).set_params(missing=missing)
+
+
+def _with_task(selector: Any, kind: str) -> Any:
+    """Say the task to a selector that would guess it anew in every fold."""
+    if hasattr(selector, "get_params") and selector.get_params(deep=False).get("task") == "auto":
+        return clone(selector).set_params(task=kind)
+    return selector
+
+
+# -- sizes -----------------------------------------------------------------------------------------
+
+
+def _check_sizes(n_features: Any, n_columns: int) -> None:
+    """Refuse numbers of features that the table does not have."""
+    if n_features is None:
+        return
+    given = np.atleast_1d(np.asarray(unmasked(n_features, "n_features"), dtype=object)).tolist()
+    for k in given:
+        if not checks.is_whole(k):
+            raise ValueError(
+                f"n_features must be whole numbers of features, got {k!r} in {n_features!r}"
+            )
+        if not 1 <= int(k) <= n_columns:
+            raise DataError(f"n_features must lie between 1 and {n_columns} columns, got {k}.")
+    if not given:
+        raise ValueError("n_features is empty; give at least one number of features, or None")
+
+
+def _resolve_sizes(n_features: Any, available: NDArray[np.int64]) -> NDArray:
+    """Numbers of features to score, increasing."""
+    if n_features is None:
+        if len(available) == 0:
+            raise DataError("The selector chose no feature at any size; there is nothing to score.")
+        if len(available) == available[-1]:  # every size from 1
+            return size_grid(int(available[-1]))
+        wanted = size_grid(int(available[-1]))
+        nearest = [available[np.abs(available - k).argmin()] for k in wanted]
+        return np.unique(np.array(nearest, dtype=np.int64))
+    sizes = np.unique(np.atleast_1d(np.asarray(n_features, dtype=np.int64)))
+    most = int(available[-1]) if len(available) else 0
+    if sizes[-1] > most > 0:
+        fewer = UserWarning(
+            f"n_features goes up to {sizes[-1]}, but only {most} columns can be selected: the "
+            f"others are constant or were not ranked. Larger sizes are taken as {most}.",
+        )
+        warn(naming(fewer, "n_features"))
+        sizes = np.unique(np.minimum(sizes, most))
+    return sizes
+
+
+# -- baselines -------------------------------------------------------------------------------------
+
+
+def check_baselines(study: Study, baselines: Any) -> None:
+    """Refuse names that are not known or cannot serve the task, and what is no selector."""
+    for ranker in _by_name(baselines).values():
+        if not isinstance(ranker, str):
+            check_selector(ranker)
+        elif ranker not in BASELINES:
+            _entry(study, ranker)
+
+
+def baseline_studies(study: Study, baselines: Any, n_features: Any) -> dict[str, Study]:
+    """Studies of other methods; says which of them will not see all there is to see.
+
+    ``n_features`` is the setting: where it is None, NMMKL chooses for as many sizes at most as in
+    a comparison.
+    """
+    check_baselines(study, baselines)
+    studies = {}
+    for name, ranker in _by_name(baselines).items():
+        if not isinstance(ranker, str):
+            studies[name] = replace(study, selector=_with_task(ranker, study.task.kind))
+        elif ranker in BASELINES:
+            own = Baseline(ranker, study.task.kind, study.seed)
+            studies[name] = replace(study, selector=own, numbers_only=True)
+        else:
+            studies[name] = replace(study, selector=_named(study, ranker, n_features))
+    for one in studies.values():
+        if study.sample_weight is not None:
+            _warn_of_weights("baseline", one.selector)
+    return studies
+
+
+def _by_name(baselines: Any) -> dict[str, Any]:
+    """Names and selectors by the name that scores will have."""
+    if not baselines:
+        return {}
+    if isinstance(baselines, dict):
+        return {str(name): ranker for name, ranker in baselines.items()}
+    return {str(one): one for one in ((baselines,) if isinstance(baselines, str) else baselines)}
+
+
+def _entry(study: Study, name: str) -> Any:
+    """Entry of the catalogue, if it can serve the task."""
+    from kernelpath import catalogue  # which makes selectors of this package
+
+    entry = catalogue.method(name, "baselines", "a dict of name to selector")
+    n_classes = 0 if study.task.classes is None else len(study.task.classes)
+    rows = study.rows
+    catalogue.refuse(
+        [entry], study.task.kind, n_classes, rows.n_rows, setting="baselines", table=rows
+    )
+    return entry
+
+
+def _named(study: Study, name: str, n_features: Any) -> Any:
+    """Selector of a method that is known by its name."""
+    from kernelpath.catalogue import MOST_BUDGETS
+
+    entry, sizes = _entry(study, name), study.sizes.tolist()
+    if entry.kind == "choice" and n_features is None and sizes[-1] > MOST_BUDGETS:
+        sizes = [k for k in sizes if k <= MOST_BUDGETS] or [MOST_BUDGETS]
+        fewer = UserWarning(
+            f"The baseline {name} chooses up to {sizes[-1]} features, and larger sizes are scored "
+            "as that; n_features names others."
+        )
+        warn(naming(fewer, "n_features"))
+    if entry.name == "l1kr":
+        warn_of_columns(study.rows.shape[1])
+    kernel = "auto" if study.rows.categorical.any() else "rbf"
+    return entry.compared_selector(study.task.kind, sizes, kernel=kernel, seed=study.seed)

@@ -1,0 +1,188 @@
+"""Logistic regression, or ridge regression, on the chosen columns: the cheap model to beat."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, softmax
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression, Ridge
+
+from kernelpath.predictors.base import (
+    Candidate,
+    Request,
+    Setting,
+    TrainingRows,
+    checked_grid,
+    held_out_outputs,
+)
+from kernelpath.predictors.design import Design
+from kernelpath.predictors.libsvm import Task, standardised
+from kernelpath.predictors.state import Arrays, State, check_outputs, of_columns, saved_as
+from kernelpath.tables.table import Table
+from kernelpath.utils.archive_forms import REAL, WHOLE, Form
+
+MOST_COEFFICIENTS = 300  # for a Newton step of all; beyond, a quasi-Newton method
+MAX_ITER = 300
+
+
+FORMS = {
+    **Design.FORMS,
+    "coef": Form(REAL, ("outputs", "out")),
+    "intercept": Form(REAL, ("outputs",)),
+    "classes": Form(WHOLE, ("present",), low=0),
+}
+
+
+@saved_as("linear")
+@dataclass(frozen=True)
+class LinearModel:
+    """Coefficients of the columns of a design.
+
+    Attributes
+    ----------
+    design : Design
+    coef : ndarray of shape (n_outputs, n_out)
+        One row for two classes or numbers, one per class for more.
+    intercept : ndarray of shape (n_outputs,)
+    task : Task
+    classes : ndarray of int
+        Codes of the classes that the training rows hold; empty for numbers.
+    """
+
+    design: Design
+    coef: NDArray[np.float64]
+    intercept: NDArray[np.float64]
+    task: Task
+    classes: NDArray[np.intp]
+    name: str = "logistic"
+    has_decision = True
+
+    @property
+    def has_proba(self) -> bool:
+        """Logistic regression gives probabilities."""
+        return self.task.classes is not None
+
+    def _scores(self, rows: Table) -> NDArray[np.float64]:
+        return np.asarray(self.design.apply(rows) @ self.coef.T) + self.intercept
+
+    def decision(self, rows: Table) -> NDArray[np.float64]:
+        """Log odds; one column per class for more than two."""
+        scores = self._scores(rows)
+        return scores[:, 0] if scores.shape[1] == 1 else scores
+
+    def proba(self, rows: Table) -> NDArray[np.float64]:
+        """Probabilities of the classes."""
+        scores = self._scores(rows)
+        if scores.shape[1] > 1:
+            return softmax(scores, axis=1)
+        up = expit(scores[:, 0])
+        return np.column_stack([1.0 - up, up])
+
+    def predict(self, rows: Table) -> NDArray:
+        """Labels or values."""
+        scores = self._scores(rows)
+        if self.task.classes is None:
+            return scores[:, 0]
+        best = (scores[:, 0] > 0).astype(np.intp) if scores.shape[1] == 1 else scores.argmax(axis=1)
+        return self.task.classes[self.classes[best]]
+
+    @classmethod
+    def forms(cls, meta: dict[str, Any], n_columns: int) -> dict[str, Form]:
+        """What the arrays of a saved one must be."""
+        return of_columns(FORMS, n_columns)
+
+    def to_state(self) -> State:
+        """Settings and arrays of a file."""
+        own = {"coef": self.coef, "intercept": self.intercept, "classes": self.classes}
+        return {"name": self.name}, self.design.to_arrays() | own
+
+    @classmethod
+    def from_state(cls, meta: dict[str, Any], arrays: Arrays, task: Task) -> LinearModel:
+        """Build the model again."""
+        outputs = check_outputs(meta, arrays["classes"], task, ("logistic", "ridge"))
+        if arrays["coef"].shape[0] != outputs:
+            raise ValueError("the coefficients do not fit the classes")
+        design = Design.from_arrays(arrays)
+        own = (arrays["coef"], arrays["intercept"], task, arrays["classes"].astype(np.intp))
+        return cls(design, *own, meta["name"])
+
+
+@dataclass(frozen=True)
+class LinearPredictor:
+    r"""Logistic regression for classes, ridge regression for numbers.
+
+    Parameters
+    ----------
+    C : float or sequence of float
+        Values to choose from, inside the training part: the inverse strength of the penalty
+        :math:`|w|^2 / 2` on the coefficients of standardised columns.
+
+    Notes
+    -----
+    Categories have one column per frequent value; missing numbers stand at the median, with a
+    column that says so.
+
+    Examples
+    --------
+    >>> import kernelpath as kp
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = kp.PathCV(predictor="logistic", cv=3, n_features=[1, 5]).fit(X, y)
+    >>> model.operating_point_.predictor
+    'logistic'
+    """
+
+    C: float | Sequence[float] = (1.0, 0.1, 0.01, 10.0)
+    name = "logistic"
+
+    def settings(self, n_rows: int) -> list[Setting]:
+        """Values of ``C``."""
+        return [{"C": C} for C in checked_grid("C", self.C)]
+
+    def models(
+        self, part: TrainingRows, requests: Sequence[Request], new: Table | None
+    ) -> Iterator[Candidate]:
+        """Fit at every size; what the columns become is learned from the training rows."""
+        for k, settings in requests:
+            if not settings:
+                continue
+            design = Design.fit(part.rows, part.traced.at(k).columns, part.sample_weight)
+            X = design.apply(part.rows)
+            for setting in settings:
+                model = _fit(design, X, part, float(setting["C"]))
+                bound = None if new is None else held_out_outputs(model, new)
+                yield Candidate(k, setting, bound, partial(_itself, model))
+
+
+def _itself(model: LinearModel) -> LinearModel:
+    return model
+
+
+def _fit(design: Design, X: Any, part: TrainingRows, C: float) -> LinearModel:
+    y, weight, task = part.codes, part.sample_weight, part.task
+    if task.classes is None:
+        z, (mean, scale) = standardised(y, weight)
+        ridge = Ridge(alpha=1.0 / C).fit(X, z, sample_weight=weight)
+        coef = np.atleast_2d(ridge.coef_) * scale
+        intercept = np.atleast_1d(ridge.intercept_) * scale + mean
+        return LinearModel(design, coef, intercept, task, np.zeros(0, np.intp), "ridge")
+    dense = isinstance(X, np.ndarray) and X.shape[1] <= MOST_COEFFICIENTS
+    machine = LogisticRegression(
+        C=C,
+        class_weight=task.code_weights(y, weight),
+        solver="newton-cholesky" if dense else "lbfgs",
+        max_iter=MAX_ITER,
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # near separation: good enough
+        machine.fit(X, y, sample_weight=weight)
+    return LinearModel(
+        design, machine.coef_, machine.intercept_, task, machine.classes_.astype(np.intp)
+    )

@@ -1,0 +1,306 @@
+"""What a column of a frame holds, and how it becomes numbers.
+
+Numbers and booleans stay what they are, nullable ones with NaN.  Text and categories become codes,
+for the kernel of categories; ordered categories their place in the order; dates and
+durations days; text that is all numbers, or all dates, what it says.  A column in which nearly
+every row has a value of its own and whose values are names, not measurements, is an identifier.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernelpath.errors import DataError
+
+MISSING_TEXTS = (
+    "", "NA", "N/A", "n/a", "#N/A", "#NA", "<NA>", "NaN", "nan", "-nan", "NaT", "null", "NULL",
+    "None",
+)  # fmt: skip
+"""Texts that mean a missing value, in files and frames."""
+MARKS = ("?", ".", "-")
+"""The same among numbers and dates; elsewhere they may be labels."""
+DAY = np.timedelta64(1, "D")
+FEWEST_NAMES = 20  # values up to which a text column is never an identifier
+SHARE_OF_NAMES = 0.5  # distinct values per row above which a text column is an identifier
+SHARE_OF_NUMBERS = 0.9  # the same for whole numbers, if they are called an id
+CALLED_ID = re.compile(
+    r"((?i:(.*[\W_])?(id|index|key|uuid|guid|rownames?|row_?number|no|nr)|unnamed.*))$|.*[a-z]I[dD]$"
+)
+CALLED_TIME = re.compile(
+    r"(?i).*(year|month|week|day|date|time|hour|minute|second|age|quarter|period)"
+)
+ISO_DATE = re.compile(r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}([T ].*)?$")
+DOTTED_DATE = re.compile(r"\d{1,2}\.\d{1,2}\.(\d{4}|\d{2})([T ].*)?$")
+LOCAL_DATE = re.compile(r"\d{1,2}[/.-]\d{1,2}[/.-](\d{4}|\d{2})([T ].*)?$")
+
+
+class Kind(StrEnum):
+    """What a column holds."""
+
+    NUMBER = "number"
+    CATEGORY = "category"
+    ORDERED = "ordered category"
+    DATE = "date"
+    DAY_FIRST = "date with the day first"
+    MONTH_FIRST = "date with the month first"
+    DURATION = "duration"
+    IDENTIFIER = "identifier"
+
+
+DATES = (Kind.DATE, Kind.DAY_FIRST, Kind.MONTH_FIRST)
+CODED = (Kind.CATEGORY, Kind.ORDERED)
+"""Kinds whose values have codes."""
+
+
+@dataclass(frozen=True)
+class ColumnReading:
+    """How one column becomes numbers: learned from the rows of ``fit``, used for new ones.
+
+    Attributes
+    ----------
+    kind : Kind
+    categories : list or None
+        Values by their codes.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> reading, codes = ColumnReading.learn(pd.Series(["Bonn", "Ulm", None, "Bonn"]))
+    >>> reading.kind.value, codes.tolist()
+    ('category', [0.0, 1.0, nan, 0.0])
+    >>> reading.read(pd.Series(["Ulm", "Rom"])).tolist()
+    [1.0, 2.0]
+    """
+
+    kind: Kind
+    categories: list | None = None
+
+    @classmethod
+    def learn(cls, column: Any) -> tuple[ColumnReading, NDArray[np.float64]]:
+        """Look at a column that is not of a type of numbers, and read it."""
+        import pandas as pd
+
+        dtype = column.dtype
+        if isinstance(dtype, pd.CategoricalDtype):
+            return cls._of_categories(column)
+        if _is_date(dtype):
+            return cls(Kind.DATE), _days(column)
+        if pd.api.types.is_timedelta64_dtype(dtype):
+            return cls(Kind.DURATION), _days(column)
+        known = without_missing_texts(column)
+        found = _from_objects(known) or _from_objects(without_missing_texts(column, MARKS))
+        if found is not None:
+            return found
+        values = known.dropna()
+        try:
+            categories = list(dict.fromkeys(values.tolist()))
+        except TypeError:
+            kind = type(values.iloc[0]).__name__
+            raise DataError(
+                f"Column {str(column.name)!r} holds values of the type {kind}; split it into "
+                "columns of numbers or text, or drop it."
+            ) from None
+        reading = cls(Kind.CATEGORY, categories)
+        return reading, reading.read(known)
+
+    @classmethod
+    def _of_categories(cls, column: Any) -> tuple[ColumnReading, NDArray[np.float64]]:
+        if column.cat.ordered:
+            reading = cls(Kind.ORDERED, column.cat.categories.tolist())
+        else:  # in the order of their first row, whatever the type says of absent ones
+            reading = cls(Kind.CATEGORY, column.dropna().unique().tolist())
+        return reading, reading.read(column)
+
+    def read(self, column: Any) -> NDArray[np.float64]:
+        """A column as numbers; NaN where it is missing, a code of its own for a new category."""
+        import pandas as pd
+
+        name = str(column.name)
+        if self.kind is Kind.IDENTIFIER:
+            return np.zeros(len(column))
+        if self.kind in (*DATES, Kind.DURATION):
+            return self._read_times(column, name)
+        if self.kind is Kind.NUMBER:
+            return self._read_numbers(column, name)
+        assert self.categories is not None
+        known = column if isinstance(column.dtype, pd.CategoricalDtype) else None
+        values = (without_missing_texts(column) if known is None else known).astype(object)
+        numbers = pd.api.types.is_numeric_dtype(column.dtype) and column.notna().any()
+        text = self.categories and all(isinstance(value, str) for value in self.categories)
+        if numbers and text:
+            raise DataError(f"X holds numbers in column {name!r}, which held text in fit.")
+        codes = pd.Index(self.categories, dtype=object).get_indexer(values)
+        new = float("nan") if self.kind is Kind.ORDERED else float(len(self.categories))
+        result = np.where(codes < 0, new, codes).astype(np.float64)
+        result[values.isna().to_numpy()] = np.nan
+        return result
+
+    def _read_times(self, column: Any, name: str) -> NDArray[np.float64]:
+        import pandas as pd
+
+        if column.dtype.kind in "mM" or hasattr(column, "dt"):
+            return _days(column)
+        known = without_missing_texts(column, MARKS)
+        if known.isna().all():
+            return np.full(len(column), np.nan)
+        text = pd.api.types.infer_dtype(known, skipna=True) == "string"
+        if text and self.kind in DATES:
+            days = _days_of_text(known, self.kind)
+            if not np.isnan(days[known.notna().to_numpy()]).any():
+                return days
+        found = None if text else _from_objects(known)
+        if found is not None and (found[0].kind in DATES) == (self.kind in DATES):
+            return found[1]
+        what = "dates" if self.kind in DATES else "durations"
+        raise DataError(f"Column {name!r} held {what} in fit; give them again.")
+
+    @staticmethod
+    def _read_numbers(column: Any, name: str) -> NDArray[np.float64]:
+        import pandas as pd
+
+        known = without_missing_texts(column, MARKS)
+        numbers = pd.to_numeric(known, errors="coerce")
+        if (numbers.isna() & known.notna()).any():
+            raise DataError(f"X holds text in column {name!r}, which held numbers in fit.")
+        return numbers.to_numpy(dtype=np.float64, na_value=np.nan)
+
+
+def without_missing_texts(column: Any, marks: tuple[str, ...] = ()) -> Any:
+    """A column in which the texts that mean a missing value are missing."""
+    if column.dtype.kind in "fiub":
+        return column
+    return column.mask(column.isin((*MISSING_TEXTS, *marks)))
+
+
+def _is_date(dtype: Any) -> bool:
+    import pandas as pd
+
+    return pd.api.types.is_datetime64_any_dtype(dtype) or isinstance(dtype, pd.PeriodDtype)
+
+
+def _days(column: Any) -> NDArray[np.float64]:
+    """Dates as days since 1970, durations as days; NaN for NaT."""
+    import pandas as pd
+
+    if isinstance(column.dtype, pd.PeriodDtype):
+        column = column.dt.start_time
+    if getattr(column.dt, "tz", None) is not None:
+        column = column.dt.tz_convert("UTC").dt.tz_localize(None)
+    return days_of(column.to_numpy(dtype=f"{column.dtype.kind}8[us]"))
+
+
+def days_of(values: NDArray) -> NDArray[np.float64]:
+    """Dates as days since 1970, durations as days.
+
+    Examples
+    --------
+    >>> days_of(np.array(["1970-01-02", "NaT"], dtype="M8[s]")).tolist()
+    [1.0, nan]
+    """
+    start = np.datetime64(0, "D") if values.dtype.kind == "M" else np.timedelta64(0, "D")
+    return (values - start) / DAY
+
+
+def _from_objects(column: Any) -> tuple[ColumnReading, NDArray[np.float64]] | None:
+    """Numbers, dates and durations that stand as objects or as text; None for other things."""
+    import pandas as pd
+
+    values = column.dropna()
+    if len(values) == 0:
+        return ColumnReading(Kind.NUMBER), np.full(len(column), np.nan)
+    kind = pd.api.types.infer_dtype(values, skipna=True)
+    if kind in ("floating", "integer", "mixed-integer-float", "decimal", "boolean"):
+        return ColumnReading(Kind.NUMBER), column.to_numpy(dtype=np.float64, na_value=np.nan)
+    if kind in ("date", "datetime", "datetime64"):
+        return ColumnReading(Kind.DATE), _days(pd.to_datetime(column, errors="coerce", utc=True))
+    if kind in ("timedelta", "timedelta64"):
+        return ColumnReading(Kind.DURATION), _days(pd.to_timedelta(column))
+    if kind == "time":
+        seconds = [np.nan if pd.isna(t) else _seconds(t) for t in column]
+        return ColumnReading(Kind.DURATION), np.array(seconds) / 86400.0
+    if kind != "string":
+        return None
+    first = values.iloc[:100]
+    if pd.to_numeric(first, errors="coerce").notna().all():
+        numbers = pd.to_numeric(column, errors="coerce")
+        if numbers[values.index].notna().all():
+            return ColumnReading(Kind.NUMBER), numbers.to_numpy(dtype=np.float64)
+    kind_of_date = _date_form(column, first)
+    if kind_of_date is not None:
+        days = _days_of_text(column, kind_of_date)
+        if not np.isnan(days[column.notna().to_numpy()]).any():
+            return ColumnReading(kind_of_date), days
+    return None
+
+
+def _date_form(column: Any, first: Any) -> Kind | None:
+    """How text tells dates, if its first values are dates: dots put the day first, slashes may."""
+    import pandas as pd
+
+    if first.str.fullmatch(ISO_DATE).all():
+        return Kind.DATE
+    if not first.str.fullmatch(LOCAL_DATE).all():
+        return None
+    number = pd.to_numeric(column.str.extract(r"^(\d+)", expand=False), errors="coerce")
+    dotted = first.str.fullmatch(DOTTED_DATE).all()
+    return Kind.DAY_FIRST if dotted or (number > 12).any() else Kind.MONTH_FIRST
+
+
+def _days_of_text(column: Any, kind: Kind) -> NDArray[np.float64]:
+    """Text as days since 1970, read as it was read before; NaN where it is no date."""
+    import pandas as pd
+
+    day_first = kind is Kind.DAY_FIRST
+    dates = pd.to_datetime(column, errors="coerce", utc=True, format="mixed", dayfirst=day_first)
+    return _days(dates)
+
+
+def _seconds(time: Any) -> float:
+    return time.hour * 3600 + time.minute * 60 + time.second + time.microsecond * 1e-6
+
+
+def is_identifier(name: str, values: NDArray[np.float64], kind: Kind) -> bool:
+    """Whether a column names its rows instead of measuring something.
+
+    Text is judged by the number of its values, whole numbers by their name, and if they
+    count the rows from the first to the last; numbers with decimals and dates never are.
+
+    Examples
+    --------
+    >>> is_identifier("passenger_id", np.arange(100.0), Kind.NUMBER)
+    True
+    >>> is_identifier("age", np.arange(100.0) % 50, Kind.NUMBER)
+    False
+    """
+    seen = values[~np.isnan(values)]
+    if kind is Kind.CATEGORY:
+        n_values = len(np.unique(seen))
+        return n_values > max(FEWEST_NAMES, SHARE_OF_NAMES * len(seen))
+    whole = bool(np.all(np.isfinite(seen)) and np.all(seen == np.floor(seen)))
+    if kind is not Kind.NUMBER or len(seen) <= FEWEST_NAMES or not whole:
+        return False
+    if CALLED_TIME.match(name):
+        return False
+    if len(seen) == len(values) and np.all(np.diff(values) == 1.0):
+        return True
+    return bool(CALLED_ID.match(name)) and len(np.unique(seen)) > SHARE_OF_NUMBERS * len(seen)
+
+
+def may_name_rows(first: NDArray) -> bool:
+    """Whether the first values of a column are whole numbers, as codes and counts are.
+
+    Examples
+    --------
+    >>> may_name_rows(np.array([1.0, 2.0])), may_name_rows(np.array([0.3, 2.0]))
+    (True, False)
+    """
+    if first.dtype.kind != "f":
+        return first.dtype.kind in "iu"
+    known = first[np.isfinite(first)]
+    return bool(np.all(known == np.floor(known)))

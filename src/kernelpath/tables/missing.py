@@ -1,0 +1,182 @@
+"""What becomes of missing values: four ways, and one word for each.
+
+``"kernel"``
+    They stay NaN; kernels of one feature treat them as a category of their own, other methods
+    impute them.
+``"impute"``
+    The median of a column of numbers, the most frequent value of a category, both of the rows
+    of ``fit``.
+``"drop"``
+    Rows with a missing value are left out.
+``"error"``
+    Refused, with the names of the columns.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from kernelpath.errors import DataError, MissingValuesWarning, not_one_of
+from kernelpath.tables.table import (
+    Table,
+    check_finite,
+    columns_with_holes,
+    refuse_infinite_columns,
+)
+from kernelpath.tables.targets import plain_weight
+from kernelpath.utils.warn import warn
+
+MISSING = ("kernel", "impute", "drop", "error")
+
+
+@dataclass(frozen=True)
+class Imputer:
+    """What stands for a missing value in each column; NaN where nothing was observed.
+
+    Examples
+    --------
+    >>> table = Table(np.array([[1.0, 2.0], [np.nan, 2.0], [5.0, 0.0]]), None, np.array([0, 1]) > 0)
+    >>> imputer = Imputer.fit(table)
+    >>> imputer.apply(table).values[:, 0].tolist()
+    [1.0, 3.0, 5.0]
+    """
+
+    fill: NDArray[np.float64]
+
+    @classmethod
+    def fit(cls, table: Table) -> Imputer:
+        """Median of numbers, most frequent code of categories; of all columns, for new rows."""
+        values = table.values
+        fill = np.zeros(table.shape[1])
+        whole = ~(columns_with_holes(values) | table.categorical)
+        if not sparse.issparse(values) and whole.any():
+            fill[whole] = np.median(values[:, whole], axis=0)
+        else:
+            whole[:] = False
+        for j in np.flatnonzero(~whole).tolist():
+            column = values[:, [j]].toarray().ravel() if sparse.issparse(values) else values[:, j]
+            column = np.asarray(column, dtype=np.float64)
+            seen = column[~np.isnan(column)]
+            if len(seen) == 0:
+                fill[j] = 0.0  # nothing observed: a constant column
+            elif table.categorical[j]:
+                known, count = np.unique(seen, return_counts=True)
+                fill[j] = known[count.argmax()]
+            else:
+                fill[j] = np.median(seen)
+        return cls(fill)
+
+    def apply(self, table: Table) -> Table:
+        """The table without missing values; itself if there are none."""
+        holes = columns_with_holes(table.values)
+        if not holes.any():
+            return table
+        if sparse.issparse(table.values):
+            values = table.values.tocsc().astype(np.float64, copy=True)
+            missing = np.isnan(values.data)
+            column = np.repeat(np.arange(values.shape[1]), np.diff(values.indptr))
+            values.data[missing] = self.fill[column[missing]]
+        else:
+            values = np.where(np.isnan(table.values), self.fill, table.values)
+        return replace(table, values=values)
+
+
+def imputed(table: Table) -> Table:
+    """A table whose missing values are filled in by what its own rows say; mostly itself."""
+    if not columns_with_holes(table.values).any():
+        return table
+    return Imputer.fit(table).apply(table)
+
+
+def check_missing(missing: Any) -> str:
+    """The way, or say which there are."""
+    if not isinstance(missing, str) or missing not in MISSING:
+        raise not_one_of("missing", missing, MISSING)
+    return missing
+
+
+def rows_to_keep(table: Table, y: NDArray, missing: str) -> NDArray[np.intp] | None:
+    """Rows with a target and, where the others are dropped, without missing values; None for all.
+
+    What is left out is said in one sentence.
+    """
+    absent = missing_targets(y)
+    holes = np.zeros(table.n_rows, dtype=bool)
+    if missing == "drop":
+        holes = _rows_with_holes(table) & ~absent
+    if not (absent.any() or holes.any()):
+        return None
+    kept = np.flatnonzero(~(absent | holes))
+    if len(kept) == 0:
+        what = "a missing value" if holes.any() else "no target"
+        raise DataError(
+            f"All {table.n_rows} rows have {what}; nothing is left"
+            + ("; choose missing='kernel' or 'impute'." if holes.any() else ".")
+        )
+    parts = []
+    if absent.any():
+        parts.append(f"{_rows(absent.sum())} without a target")
+    if holes.any():
+        parts.append(f"{_rows(holes.sum())} with missing values (missing='drop')")
+    warn(f"Left out: {' and '.join(parts)}, of {table.n_rows:,}.", MissingValuesWarning)
+    return kept
+
+
+def with_targets(table: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
+    """Table, target and weights of the rows that have a target; mostly all of them."""
+    if not isinstance(table, Table) or len(y) != table.n_rows:
+        return table, y, sample_weight
+    kept = rows_to_keep(table, y, "kernel")
+    if kept is None:
+        return table, y, sample_weight
+    return table.take(kept), np.asarray(y)[kept], weights_of(sample_weight, kept)
+
+
+def weights_of(sample_weight: Any, kept: NDArray[np.intp]) -> Any:
+    """Weights of the rows that are kept; one number stays one number."""
+    if sample_weight is None or np.ndim(sample_weight) == 0:
+        return sample_weight
+    return np.asarray(plain_weight(sample_weight))[kept]
+
+
+def without_holes(table: Table, missing: str) -> Table:
+    """The table as a method of kernels takes it: filled in, refused, or as it is."""
+    if missing == "error":
+        check_finite(table)
+    else:
+        refuse_infinite_columns(table)
+    return imputed(table) if missing == "impute" else table
+
+
+def missing_targets(y: NDArray) -> NDArray[np.bool_]:
+    """Rows without a target.
+
+    Examples
+    --------
+    >>> missing_targets(np.array(["a", None], dtype=object)).tolist()
+    [False, True]
+    """
+    import pandas as pd
+
+    found = np.asarray(pd.isna(np.asarray(y)), dtype=bool)
+    return np.asarray(found.reshape(len(found), -1).any(axis=1))
+
+
+def _rows_with_holes(table: Table) -> NDArray[np.bool_]:
+    values = table.values
+    found = np.zeros(values.shape[0], dtype=bool)
+    if sparse.issparse(values):
+        entries = values.tocoo()
+        found[np.asarray(entries.row)[np.isnan(entries.data)]] = True
+    elif values.dtype.kind == "f":
+        found |= np.isnan(values).any(axis=1)
+    return found
+
+
+def _rows(count: int) -> str:
+    return f"{count:,} row" + ("s" if count != 1 else "")

@@ -1,0 +1,150 @@
+"""Tables that nobody prepared: what PathCV makes of them, and which columns it asks for again."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import kernelpath as kp
+from kernelpath.errors import MissingValuesWarning, RareClassWarning, ReadingWarning
+
+PREDICTORS = ("weighted_kernel", "joint_rbf", "logistic", "boosting", "forest")
+
+
+def people(n=120, seed=0):
+    """Numbers, text, dates, holes, an identifier, and a target of two classes."""
+    rng = np.random.default_rng(seed)
+    age = rng.normal(50.0, 12.0, n)
+    town = rng.choice(["Ulm", "Bonn", "Kiel"], n)
+    y = np.where((age > 50) ^ (town == "Kiel"), "yes", "no")
+    frame = pd.DataFrame(
+        {
+            "age": np.where(rng.random(n) < 0.1, np.nan, age),
+            "town": pd.Series(town).where(rng.random(n) > 0.1),
+            "since": pd.date_range("2020", periods=n).astype(str),
+            "name": [f"person {i}" for i in range(n)],
+            "height": rng.normal(size=n),
+            "mark": rng.choice(["1", "2", "?"], n),
+        }
+    )
+    return frame, y
+
+
+def fitted(predictor, **options):
+    frame, y = people()
+    model = kp.PathCV(predictor=predictor, cv=3, n_features=[1, 2, 5], rule="best", **options)
+    with pytest.warns(ReadingWarning, match="days since 1970.*'since'.*identifiers.*'name'"):
+        model.fit(frame, y)
+    return model, frame, y
+
+
+@pytest.mark.parametrize("predictor", PREDICTORS)
+def test_every_predictor_takes_such_a_table_and_can_be_saved(predictor, tmp_path):
+    model, frame, _ = fitted(predictor)
+    assert "name" not in model.operating_point_.feature_names
+    assert model.scores_.mean.max() > 0.6
+    expected = model.predict(frame)
+    model.save(tmp_path / "m.kpmodel")
+    again = kp.load_model(tmp_path / "m.kpmodel")
+    np.testing.assert_array_equal(again.predict(frame), expected)
+    if predictor in ("logistic", "boosting", "forest"):
+        np.testing.assert_array_equal(again.predict_proba(frame), model.predict_proba(frame))
+        assert model.predict_proba(frame).sum(axis=1) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("predictor", PREDICTORS)
+def test_the_chosen_columns_are_enough_in_any_order(predictor):
+    model, frame, y = fitted(predictor)
+    chosen = list(model.operating_point_.feature_names)
+    expected, score = model.predict(frame), model.score(frame, y)
+    for part in (frame[chosen[::-1]], frame[chosen].assign(more=1.0), frame[::-1][::-1]):
+        np.testing.assert_array_equal(model.predict(part), expected)
+        assert model.score(part, y) == score
+    with pytest.raises(kp.DataError, match=f"X lacks .*'{chosen[0]}'"):
+        model.predict(frame.drop(columns=chosen[0]))
+
+
+def test_what_is_not_looked_at_may_be_missing():
+    model, frame, _ = fitted("joint_rbf")
+    others = [name for name in frame if name not in model.operating_point_.feature_names]
+    expected = model.predict(frame)
+    np.testing.assert_array_equal(model.predict(frame.assign(**dict.fromkeys(others))), expected)
+
+
+def test_rows_without_a_target_are_absent_rows():
+    frame, y = people()
+    frame = frame.drop(columns=["name", "since"])
+    gaps = pd.Series(y, dtype=object)
+    gaps[::10] = None
+    there = gaps.notna().to_numpy()
+    model = kp.PathCV(predictor="logistic", cv=3, n_features=[1, 2])
+    with pytest.warns(MissingValuesWarning, match="12 rows without a target, of 120"):
+        found = model.fit(frame, gaps).scores_
+    want = kp.PathCV(predictor="logistic", cv=3, n_features=[1, 2]).fit(frame[there], y[there])
+    np.testing.assert_array_equal(found.per_fold, want.scores_.per_fold)
+
+
+@pytest.mark.parametrize("predictor", ["weighted_kernel", "joint_rbf", "logistic"])
+def test_nothing_is_learned_from_rows_held_out(predictor):
+    """A column that is not chosen may hold anything in the test rows, without any effect."""
+    frame, y = people()
+    frame = frame.drop(columns=["name", "since"])
+    rows = np.arange(len(y))
+    split = [(rows[rows % 3 > 0], rows[rows % 3 == 0])]
+    other = frame.copy()
+    other.loc[split[0][1], "height"] = np.where(np.arange(40) % 2, np.nan, 1e6 * np.arange(40))
+    found = [
+        kp.PathCV(predictor=predictor, cv=split, n_features=[2], rule="best").fit(X, y).scores_
+        for X in (frame, other)
+    ]
+    assert not found[0].supports[0].csr.toarray()[0, 2]  # the heights
+    np.testing.assert_array_equal(found[0].per_fold, found[1].per_fold)
+
+
+@pytest.mark.parametrize("missing", ["kernel", "impute", "drop", "error"])
+def test_four_ways_for_missing_values(missing):
+    frame, y = people()
+    frame = frame.drop(columns=["name", "since"])
+    model = kp.PathCV(predictor="weighted_kernel", cv=3, n_features=[2], missing=missing)
+    if missing == "error":
+        with pytest.raises(kp.DataError, match="NaN or inf in columns 'age'"):
+            model.fit(frame, y)
+    elif missing == "drop":
+        with pytest.warns(MissingValuesWarning, match="with missing values"):
+            model.fit(frame, y)
+    else:
+        model.fit(frame, y)
+        assert len(model.predict(frame)) == len(y)
+
+
+def test_a_rare_class_counts_as_much_as_others():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 4))
+    y = (X[:, 0] + 0.5 * rng.normal(size=300) > 1.6).astype(int)
+    model = kp.PathCV(cv=3, n_features=[1, 2])
+    with pytest.warns(RareClassWarning, match="balanced accuracy"):
+        model.fit(X, y)
+    assert model.scores_.scoring == "balanced_accuracy"
+    assert model.scores_.mean.max() > 0.8
+    plain = kp.PathCV(cv=3, n_features=[1, 2], scoring="accuracy").fit(X, y)
+    assert plain._run.study.task.class_weight is None
+    ranked = kp.PathCV(cv=3, n_features=[1, 2], scoring="roc_auc").fit(X, y)
+    assert ranked._run.study.task.class_weight == "balanced"
+
+
+def test_identifiers_are_kept_if_the_selector_is_told_to():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"customer_id": rng.permutation(90) + 1000, "c": rng.normal(size=90)})
+    y = frame["customer_id"] > 1045
+    selector = kp.LpKTASelector(identifiers="keep")
+    model = kp.PathCV(selector, predictor="logistic", cv=3, n_features=[1]).fit(frame, y)
+    assert model.operating_point_.feature_names == ("customer_id",)
+
+
+def test_rankings_by_name_take_holes_and_text():
+    frame, y = people()
+    frame = frame.drop(columns=["name", "since"])
+    found = kp.compare(frame, y, methods=["lp-kta", "f-test", "mutual-info"], cv=3,
+                       predictor="logistic", n_features=[1, 2])  # fmt: skip
+    assert set(found.scores) == {"lp-kta", "f-test", "mutual-info"}

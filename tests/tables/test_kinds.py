@@ -1,0 +1,144 @@
+"""What a column of a frame holds, and how it becomes numbers."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import kernelpath as kp
+from kernelpath.errors import ReadingWarning
+from kernelpath.tables.encoding import TableEncoder
+from kernelpath.tables.kinds import MARKS, MISSING_TEXTS, ColumnReading, Kind, is_identifier
+from kernelpath.tables.table import as_column_table
+
+NAN = float("nan")
+COLUMNS = {
+    "numbers as text": (["1", "2.5", "?", "-3e2"], Kind.NUMBER, [1.0, 2.5, NAN, -300.0]),
+    "numbers as objects": ([1, None, 2.5], Kind.NUMBER, [1.0, NAN, 2.5]),
+    "text": (["b", "a", None, "b"], Kind.CATEGORY, [0.0, 1.0, NAN, 0.0]),
+    "text and numbers": (["b", 1, None, "b"], Kind.CATEGORY, [0.0, 1.0, NAN, 0.0]),
+    "ISO dates": (["1970-01-02", "1971-01-01", "NA"], Kind.DATE, [1.0, 365.0, NAN]),
+    "times of day in dates": (["1970-01-01 12:00", "1970-01-03"], Kind.DATE, [0.5, 2.0]),
+    "days first": (["31/12/1970", "02/01/1970"], Kind.DAY_FIRST, [364.0, 1.0]),
+    "months first": (["12/31/1970", "01/02/1970"], Kind.MONTH_FIRST, [364.0, 1.0]),
+    "dots": (["02.01.1970", "01.02.1970"], Kind.DAY_FIRST, [1.0, 31.0]),
+    "dates": ([dt.date(1970, 1, 3), None], Kind.DATE, [2.0, NAN]),
+    "times": ([dt.time(6), None], Kind.DURATION, [0.25, NAN]),
+    "nothing": ([None, None], Kind.NUMBER, [NAN, NAN]),
+    "hardly dates": (["2020-01-01", "soon"], Kind.CATEGORY, [0.0, 1.0]),
+    "versions": (["1.2.3", "4.5.6"], Kind.CATEGORY, [0.0, 1.0]),
+}
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_columns_are_read_as_what_they_hold(name):
+    values, kind, want = COLUMNS[name]
+    column = pd.Series(values, dtype=object, name=name)
+    reading, numbers = ColumnReading.learn(column)
+    assert reading.kind is kind
+    np.testing.assert_array_equal(numbers, want)
+    np.testing.assert_array_equal(reading.read(column), numbers)
+
+
+def test_typed_columns():
+    frame = pd.DataFrame(
+        {
+            "when": pd.to_datetime(["1970-01-02", None]),
+            "there": pd.to_datetime(["1970-01-02", None]).tz_localize("UTC"),
+            "month": pd.PeriodIndex(["1970-02", "1970-03"], freq="M"),
+            "long": pd.to_timedelta(["36h", None]),
+            "grade": pd.Categorical(["low", "high"], ["low", "mid", "high"], ordered=True),
+            "town": pd.Categorical(["Ulm", None], ["Bonn", "Ulm"]),
+            "count": pd.array([3, None], dtype="Int64"),
+            "yes": pd.array([True, None], dtype="boolean"),
+        }
+    )
+    table = as_column_table(frame)
+    want = [[1.0, 1.0, 31.0, 1.5, 0.0, 0.0, 3.0, 1.0], [NAN, NAN, 59.0, NAN, 2.0, NAN, NAN, NAN]]
+    np.testing.assert_array_equal(table.values, want)
+    assert table.categorical.tolist() == [name == "town" for name in frame.columns]
+    assert table.kind(4) is Kind.ORDERED
+
+
+def test_polars_frames_read_the_same():
+    columns = {"a": [1.5, None], "b": ["x", None], "d": [dt.date(1970, 1, 2), None]}
+    ours, theirs = as_column_table(pl.DataFrame(columns)), as_column_table(pd.DataFrame(columns))
+    np.testing.assert_array_equal(ours.values, theirs.values)
+    assert ours.categorical.tolist() == [False, True, False]
+
+
+def test_new_rows_are_read_as_those_of_fit():
+    train = pd.DataFrame({"n": ["1", "?"], "t": ["u", "v"], "d": ["2020-01-01", "2020-01-02"]})
+    encoder, _ = TableEncoder.fit(train)
+    new = pd.DataFrame({"n": [2.5, None], "t": ["w", None], "d": ["2021-01-01", None]})
+    first, second = encoder.encode(new).tolist()
+    assert first == [2.5, 2.0, 18628.0]
+    assert np.isnan(second).all()
+    with pytest.raises(kp.DataError, match="text in column 'n'"):
+        encoder.encode(train.assign(n="many"))
+    with pytest.raises(kp.DataError, match="Column 'd' held dates"):
+        encoder.encode(train.assign(d="soon"))
+    with pytest.raises(kp.DataError, match="numbers in column 't'"):
+        encoder.encode(train.assign(t=1.0))
+
+
+def test_the_order_of_day_and_month_is_learned_once():
+    reading, _ = ColumnReading.learn(pd.Series(["31/12/1970", "02/01/1970"]))
+    assert reading.read(pd.Series(["02/01/1970"])).tolist() == [1.0]
+    other, _ = ColumnReading.learn(pd.Series(["12/31/1970", "01/02/1970"]))
+    assert other.read(pd.Series(["02/01/1970"])).tolist() == [31.0]
+
+
+def test_values_that_no_kind_takes_are_refused_by_name():
+    with pytest.raises(kp.DataError, match="'a' holds values of the type list"):
+        as_column_table(pd.DataFrame({"a": [[1], [2]]}))
+
+
+@pytest.mark.parametrize("text", [*MISSING_TEXTS, *MARKS])
+def test_texts_that_mean_missing(text):
+    frame = pd.DataFrame({"a": ["1", text, "3"]})
+    np.testing.assert_array_equal(as_column_table(frame).values[:, 0], [1.0, NAN, 3.0])
+
+
+def test_marks_are_labels_among_labels():
+    reading, codes = ColumnReading.learn(pd.Series(["+", "-", "?", None]))
+    assert reading.categories == ["+", "-", "?"]
+    np.testing.assert_array_equal(codes, [0.0, 1.0, 2.0, NAN])
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "kind", "answer"),
+    [
+        ("name", np.arange(100.0), Kind.CATEGORY, True),
+        ("name", np.arange(100.0) % 50, Kind.CATEGORY, False),
+        ("few", np.arange(15.0), Kind.CATEGORY, False),
+        ("rownames", np.arange(1.0, 101.0), Kind.NUMBER, True),
+        ("x", np.arange(1.0, 101.0), Kind.NUMBER, True),
+        ("year", np.arange(1900.0, 2000.0), Kind.NUMBER, False),
+        ("PassengerId", np.random.default_rng(0).permutation(100), Kind.NUMBER, True),
+        ("paid", np.random.default_rng(0).permutation(100), Kind.NUMBER, False),
+        ("id", np.linspace(0.0, 1.0, 100), Kind.NUMBER, False),
+        ("day", np.arange(100.0), Kind.DATE, False),
+    ],
+)
+def test_identifiers(name, values, kind, answer):
+    assert is_identifier(name, np.asarray(values, dtype=float), kind) is answer
+
+
+def test_identifiers_are_left_out_and_said():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"name": [f"n{i}" for i in range(60)], "x": rng.normal(size=60)})
+    y = frame["x"] > 0
+    with pytest.warns(ReadingWarning, match="identifiers.*column 'name'"):
+        selector = kp.LpKTASelector().fit(frame, y)
+    assert selector.support_.tolist() == [False, True]
+    kept = kp.LpKTASelector(identifiers="keep").fit(frame, y)
+    assert kept.alignments_[0] > 0
+    with pytest.raises(ValueError, match="identifiers"):
+        kp.LpKTASelector(identifiers="maybe").fit(frame, y)
+    with pytest.warns(ReadingWarning), pytest.raises(kp.DataError, match="or names its rows"):
+        kp.LpKTASelector().fit(frame[["name"]], y)
