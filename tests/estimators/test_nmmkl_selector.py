@@ -218,13 +218,34 @@ def test_more_bad_settings(options, words):
 def test_ways_to_name_fixed_columns():
     for given in (3, "x3", [3], np.array([3]), ["x3", 3], np.arange(D) == 3):
         assert kp.NMMKLSelector(2, must_include=given).fit(X, LABELS).support_[3]
+
+
+def test_constant_columns_that_must_be_in_are_in_without_a_weight():
     Z = X.copy()
     Z[:, 1] = 5.0
-    with (
-        pytest.warns(UserWarning, match="constant"),
-        pytest.raises(kp.DataError, match="constant and cannot be selected"),
-    ):
-        kp.NMMKLSelector(2, groups=[j // 2 for j in range(D)], must_include=[1]).fit(Z, LABELS)
+    with pytest.warns(UserWarning, match="constant"):
+        pairs = kp.NMMKLSelector(2, groups=[j // 2 for j in range(D)], must_include=[1])
+        point = pairs.fit(Z, LABELS).path_[-1]
+    assert point.support[[0, 1]].all()
+    assert point.n_selected == 4
+    assert point.weights[[0, 1]].tolist() == [1.0, 0.0]
+    with pytest.warns(UserWarning, match="constant"):
+        path = kp.NMMKLSelector([1, 2, 3], must_include=[1]).fit(Z, LABELS).path_
+    assert all(support[1] for support in path.supports)
+    assert path.n_selected.tolist() == [2, 3]
+    with pytest.warns(UserWarning, match="constant"), pytest.raises(kp.DataError, match="is spent"):
+        kp.NMMKLSelector(1, must_include=[1]).fit(Z, LABELS)
+
+
+def test_groups_have_two_names():
+    groups = [[0, 1], ["x2", "x3"]]
+    one, other = (
+        kp.NMMKLSelector([2], **{name: groups}).fit(X, LABELS).path_
+        for name in ("groups", "feature_groups")
+    )
+    assert one == other
+    with pytest.raises(ValueError, match="give one of them"):
+        kp.NMMKLSelector(2, groups=groups, feature_groups=groups).fit(X, LABELS)
 
 
 def test_a_ridge_next_to_nothing():

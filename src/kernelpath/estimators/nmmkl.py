@@ -19,7 +19,8 @@ from kernelpath.mkl.weighted_kernels.base import SumKernel
 from kernelpath.mkl.weighted_kernels.grouped import GroupedKernels
 from kernelpath.path.build import build_path
 from kernelpath.path.feature_path import FeaturePath
-from kernelpath.tables.table import Table, is_missing, report_constant, unmasked
+from kernelpath.tables.constraints import columns_of, unit_of_columns
+from kernelpath.tables.table import Table, report_constant
 from kernelpath.tables.targets import (
     against_rest,
     as_vector,
@@ -76,17 +77,21 @@ FeatureKernel
     rounding : {"swap", "weights", "paper"}
         From the relaxed weights to features: the largest weights, improved by exchanges; the
         largest weights; or the largest quadratic forms, as published.
-    groups : sequence, optional
-        A label for each column: columns of one label are one feature of the budget, such as those
-        of a variable that was split into indicators.
+    feature_groups : list of lists of columns, dict of them by name, or labels, optional
+        Columns that go in or out together, such as those of a variable that was split into
+        indicators: by name, position or pattern (``"color_*"``), or as one label for each column.
+        A group is one feature of the budget; its kernel is the mean of those of its columns.
     must_include : sequence of str or int, or mask, optional
-        Columns that are in every choice.
+        Columns that are in every choice, with the whole group of each; also where they are constant
+        and say nothing.
     solver : {"auto", "newton", "spg", "pgd", "working_set", "primal", "clarabel"}
         Of the relaxation.  "primal" needs no kernel matrix, but a ridge; "clarabel" is an interior
         point method and an optional dependency.
     tol : float
         Relative gap of the relaxation to reach.
     max_iter : int, optional
+    groups : optional
+        Another name for ``feature_groups``.
 
     Attributes
     ----------
@@ -140,11 +145,12 @@ FeatureKernel
         kernel: Any = "linear",
         epsilon: float = 0.1,
         rounding: str = "swap",
-        groups: Any = None,
+        feature_groups: Any = None,
         must_include: Any = None,
         solver: str = "auto",
         tol: float = 1e-4,
         max_iter: int | None = None,
+        groups: Any = None,
     ) -> None:
         self.n_features_to_select = n_features_to_select
         self.C = C
@@ -153,11 +159,12 @@ FeatureKernel
         self.kernel = kernel
         self.epsilon = epsilon
         self.rounding = rounding
-        self.groups = groups
+        self.feature_groups = feature_groups
         self.must_include = must_include
         self.solver = solver
         self.tol = tol
         self.max_iter = max_iter
+        self.groups = groups
 
     def fit(self, X: Any, y: ArrayLike) -> NMMKLSelector:
         """Choose the features of every budget.
@@ -190,7 +197,7 @@ FeatureKernel
                 "count; take one kernel per column, such as 'bandwidths'"
             )
         report_constant(table, bound.constant)
-        units = unit_of_columns(self.groups, table)
+        units = self._units(table)
         # Constant columns have no kernel to speak of: they are no units.
         usable = ~bound.constant[bound.features]
         kept = np.unique(units[bound.features[usable]])
@@ -202,15 +209,22 @@ FeatureKernel
             kernel = kernel.restrict(np.flatnonzero(usable))
         if kernel.n_kernels != len(kept):
             kernel = GroupedKernels(kernel, own[usable])
-        fixed = fixed_columns(self.must_include, table)
-        if bound.constant[fixed].any():
-            still = table.sentence(fixed[bound.constant[fixed]], "is", "are")
-            raise DataError(
-                f"{still} constant and cannot be selected; leave it out of must_include."
-            )
-        self._fixed = tuple(sorted({int(place[units[column]]) for column in fixed}))
-        columns = [np.flatnonzero((units == unit) & ~bound.constant) for unit in kept]
+        fixed = np.unique(units[columns_of(self.must_include, table)])
+        self._fixed = tuple(place[fixed[place[fixed] >= 0]].tolist())
+        # Units that are constant altogether have no kernel, but they are in if they must be.
+        self._still = np.flatnonzero(np.isin(units, fixed[place[fixed] < 0]))
+        self._n_still = int(np.sum(place[fixed] < 0))
+        self._constant = bound.constant
+        columns = [np.flatnonzero(units == unit) for unit in kept]
         return Problem(kernel, duals, NoRegularizer()), columns
+
+    def _units(self, table: Table) -> NDArray[np.intp]:
+        """Unit of the budget that each column belongs to."""
+        if self.groups is None:
+            return unit_of_columns(self.feature_groups, table)
+        if self.feature_groups is not None:
+            raise ValueError("groups is another name for feature_groups; give one of them")
+        return unit_of_columns(self.groups, table, "groups")
 
     def _duals(self, y: NDArray) -> tuple[DualProblem, ...]:
         task = infer_task(y, self.task)
@@ -227,18 +241,23 @@ FeatureKernel
         loss = HuberHinge(self.C, self.ridge)
         return tuple(loss.dual(signs) for signs in against_rest(y, self.classes_))
 
-    def _budgets(self, n_units: int, n_fixed: int) -> list[int]:
-        """Budgets in increasing order; what exceeds the usable features is cut, with a warning."""
+    def _budgets(self, n_units: int, n_fixed: int, least: int) -> list[int]:
+        """Budgets in increasing order; what exceeds the usable features is cut, with a warning.
+
+        Of several budgets those without room for the fixed features are left out.
+        """
         given = self.n_features_to_select
-        unnamed = budgets_up_to(given, n_units, max(n_fixed, 1))
+        unnamed = budgets_up_to(given, n_units, least)
         if unnamed is not None:
             return unnamed
         asked = np.unique(budgets_of(given))
-        if asked[0] < max(n_fixed, 1):
+        if asked[0] < 1:
+            raise DataError(f"n_features_to_select must be at least 1, got {asked[0]}.")
+        if asked[-1] < least:
+            room = "has no room for the" if n_fixed > asked[-1] else "is spent on the constant"
             raise DataError(
-                f"a budget of {asked[0]} has no room for the {n_fixed} features of must_include."
-                if n_fixed > 1 or asked[0] >= 1
-                else f"n_features_to_select must be at least 1, got {asked[0]}."
+                f"a budget of {asked[-1]} {room} {n_fixed} feature{'s' * (n_fixed != 1)} of "
+                "must_include."
             )
         if asked[-1] > self.n_features_in_:
             raise DataError(
@@ -251,18 +270,20 @@ FeatureKernel
                 "choose from (groups count once, constant columns not at all).",
                 FewerFeaturesWarning,
             )
-        return sorted({int(min(budget, n_units)) for budget in asked})
+        return sorted({int(min(budget, n_units)) for budget in asked[asked >= least]})
 
     def _trace(
         self, problem: Problem, columns: list[NDArray[np.intp]], table: Table, y: NDArray
     ) -> None:
-        budgets = self._budgets(problem.kernel.n_kernels, len(self._fixed))
+        still, n_fixed = self._n_still, len(self._fixed)
+        n_units, least = problem.kernel.n_kernels + still, max(n_fixed, 1) + still
+        budgets = self._budgets(n_units, n_fixed + still, least)
         update = begin("budgets")
         options = {} if self.max_iter is None else {"max_iter": self.max_iter}
         points = list(
             trace_budgets(
                 problem,
-                budgets,
+                [budget - still for budget in budgets],
                 fixed=self._fixed,
                 rounding=self.rounding,
                 solver=self.solver,
@@ -310,11 +331,13 @@ FeatureKernel
         y: NDArray,
     ) -> FeaturePath:
         chosen = self._on_columns([one.choice.at.weights for one in points], columns) > 0
+        chosen[:, self._still] = True
         return build_path(
             method=METHOD,
             parameter_name="budget",
             parameters=self.budgets_.astype(np.float64),
-            weights=chosen.astype(np.float64),
+            weights=(chosen & ~self._constant).astype(np.float64),
+            supports=chosen,
             values=[one.objective for one in points],
             kkt=[one.relaxed.residual for one in points],
             gaps=[one.relaxed.gap for one in points],
@@ -384,61 +407,7 @@ FeatureKernel
         check_budgets(self.n_features_to_select)
 
 
-# -- what a budget counts --------------------------------------------------------------------------
-
-
-def unit_of_columns(groups: Any, table: Table) -> NDArray[np.intp]:
-    """Unit of each column, from 0 on in the order of the table; every column alone by default."""
-    n = table.shape[1]
-    if groups is None:
-        return np.arange(n)
-    labels = np.asarray(unmasked(groups, "groups"), dtype=object)
-    if labels.shape != (n,):
-        raise DataError(
-            f"groups must have one label for each of the {n} columns, got shape {labels.shape}."
-        )
-    seen: dict[Any, int] = {}
-    found = []
-    for label in labels.tolist():
-        if is_missing(label):
-            raise DataError("groups has a label that is missing; give every column one.")
-        try:
-            found.append(seen.setdefault(label, len(seen)))
-        except TypeError as error:
-            raise DataError(f"groups needs names or numbers as labels, got {label!r}.") from error
-    return np.array(found, dtype=np.intp)
-
-
-def fixed_columns(must_include: Any, table: Table) -> NDArray[np.intp]:
-    """Columns that must be in: by name, by position, or by a mask."""
-    if must_include is None:
-        return np.zeros(0, dtype=np.intp)
-    one = isinstance(must_include, str) or checks.is_whole(must_include)
-    given = [must_include] if one else list(must_include)
-    if given and all(isinstance(value, bool | np.bool_) for value in given):
-        if len(given) != table.shape[1]:
-            raise DataError(
-                f"a mask for must_include needs {table.shape[1]} values, got {len(given)}."
-            )
-        return np.flatnonzero(given)
-    return np.unique(np.array([_column(value, table) for value in given], dtype=np.intp))
-
-
-def _column(one: Any, table: Table) -> int:
-    if isinstance(one, np.integer):
-        one = int(one)
-    if isinstance(one, str):
-        n = table.shape[1]
-        own = [f"x{j}" for j in range(n)] if table.names is None else table.names
-        names = [str(name) for name in own]
-        if one not in names:
-            raise DataError(f"must_include names the column {one!r}, which X does not have.")
-        return names.index(one)
-    if not isinstance(one, int) or not 0 <= one < table.shape[1]:
-        raise DataError(
-            f"must_include needs names or positions from 0 to {table.shape[1] - 1}, got {one!r}."
-        )
-    return one
+# -- columns that are the same ---------------------------------------------------------------------
 
 
 def twins(kernel: SumKernel) -> list[NDArray[np.intp]]:

@@ -106,14 +106,15 @@ class Table:
         found = [j for j, one in self.readings.items() if one.kind is Kind.IDENTIFIER]
         return np.array(found, dtype=np.intp)
 
-    def without_identifiers(self) -> Table:
-        """The table with columns that name rows read as constant ones; mostly itself."""
+    def without_identifiers(self, but: NDArray[np.intp]) -> Table:
+        """The table with columns that name rows, ``but`` some, read as constant; mostly itself."""
         if self.names is None or sp.issparse(self.values):
             return self
         found = [
             j
             for j, name in enumerate(self.names.tolist())
-            if may_name_rows(self.values[:3, j])
+            if j not in but
+            and may_name_rows(self.values[:3, j])
             and is_identifier(name, self.values[:, j], self.kind(j))
         ]
         if not found:
