@@ -42,7 +42,8 @@ def summary_sizes(path: FeaturePath) -> list[int]:
     ends = {largest, int(path.n_selected[-1])}
     if path.extension is None:
         return sorted((ROUND & set(path.n_selected.tolist()) | ends) - {0}, reverse=True)
-    sizes = {s for s in ROUND if s < largest and s <= path.extension.n_usable} | ends
+    known = set(path.sizes.tolist())
+    sizes = {s for s in ROUND if s < largest and s in known} | ends
     return sorted(sizes - {0}, reverse=True)
 
 

@@ -109,6 +109,7 @@ class PathSelector(NotebookCard, PlainSelector, BaseEstimator):
     def _choose_point(self, path: FeaturePath, n_features: Any) -> PathPoint:
         """Return the point for ``n_features_to_select``: a count, a share, or None for the end."""
         usable = path.extension.n_usable if path.extension else path.n_features
+        sizes = path.sizes
         if n_features is None:
             return self._sparsest_point(path)
         if is_whole(n_features):
@@ -126,7 +127,10 @@ class PathSelector(NotebookCard, PlainSelector, BaseEstimator):
                 )
             return path.at(n_features=min(count, usable))
         if is_number(n_features) and 0 < float(n_features) <= 1:
-            return path.at(n_features=max(1, round(float(n_features) * usable)))
+            wanted = max(1, round(float(n_features) * usable))
+            if path.extension is not None and wanted not in sizes:  # some columns go together
+                wanted = int(sizes[np.abs(sizes - wanted).argmin()])
+            return path.at(n_features=wanted)
         raise ValueError(
             "n_features_to_select must be None, a whole number, or a share in (0, 1], "
             f"got {n_features!r}"

@@ -53,7 +53,13 @@ from kernelpath.tables.missing import check_missing, rows_to_keep, weights_of, w
 from kernelpath.tables.reading import one_column, read_training
 from kernelpath.tables.table import Table, bytes_of, unmasked
 from kernelpath.tables.targets import as_vector, check_lengths, check_sample_weight, encode_target
-from kernelpath.tracers.any_selector import BASELINES, Baseline, check_selector, describe, size_grid
+from kernelpath.tracers.any_selector import (
+    BASELINES,
+    Baseline,
+    check_selector,
+    describe,
+    nearest_to_grid,
+)
 from kernelpath.utils import checks
 from kernelpath.utils.checks import Idle, refuse_idle
 from kernelpath.utils.progress import begin
@@ -377,11 +383,7 @@ def _resolve_sizes(n_features: Any, available: NDArray[np.int64]) -> NDArray:
     if n_features is None:
         if len(available) == 0:
             raise DataError("The selector chose no feature at any size; there is nothing to score.")
-        if len(available) == available[-1]:  # every size from 1
-            return size_grid(int(available[-1]))
-        wanted = size_grid(int(available[-1]))
-        nearest = [available[np.abs(available - k).argmin()] for k in wanted]
-        return np.unique(np.array(nearest, dtype=np.int64))
+        return nearest_to_grid(available)
     sizes = np.unique(np.atleast_1d(np.asarray(n_features, dtype=np.int64)))
     most = int(available[-1]) if len(available) else 0
     if sizes[-1] > most > 0:

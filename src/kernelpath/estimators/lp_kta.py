@@ -12,14 +12,17 @@ from sklearn.utils import check_random_state
 
 from kernelpath.alignment import align_table
 from kernelpath.alignment.api import without_weightless_rows
+from kernelpath.alignment.engine import AlignmentResult
 from kernelpath.errors import DataError, NothingSelectedWarning, naming
 from kernelpath.estimators._base import PathSelector
 from kernelpath.kernels import KERNELS, FeatureKernel, codes, formula_code
 from kernelpath.path.feature_path import FeaturePath, PathPoint
+from kernelpath.tables.constraints import Constraints, constraints_of
 from kernelpath.tables.table import Table, report_constant, unmasked
 from kernelpath.tracers.lp_kta.divergences import Divergence, resolve_divergence
 from kernelpath.tracers.lp_kta.problem import INVERSE_E, PNormProblem
 from kernelpath.tracers.lp_kta.trace import LARGEST_REFERENCE, SOLVERS, grid, trace_path
+from kernelpath.tracers.lp_kta.units import Units
 from kernelpath.utils import checks
 from kernelpath.utils.checks import Idle, refuse_idle
 from kernelpath.utils.progress import begin, progress_bar
@@ -104,12 +107,24 @@ class LpKTASelector(PathSelector):
     identifiers : {"drop", "keep"}
         Whether columns of a dataframe that name its rows (text with a value of its own in most
         rows, row numbers, whole numbers called an id) are left out, with a warning.
+    must_include : sequence of str or int, or mask, optional
+        Columns that are selected at every point, by name, pattern (``"lab_*"``), position or mask,
+        identifiers included.  None of them is ever eliminated: its weight is its own optimal one,
+        which may be 0, as that of a constant column is.  The smallest size of the path is their
+        number.
+    feature_groups : list of lists of columns, dict of them by name, or labels, optional
+        Columns that go in or out together, such as those of a variable that was split into
+        indicators: named as in ``must_include``, or by one label for each column.  See Notes.
+    costs : dict of str to float, or array of shape (n_features,), optional
+        What a column costs to measure; 1 for those that a dict does not name.  Cheap features are
+        preferred among equals.  See Notes.
 
     Attributes
     ----------
     path_ : FeaturePath
         The whole path; ``path_.at(n_features=k)`` works for every ``k`` up to the number of
-        columns that are not constant.
+        columns that are not constant.  With ``must_include`` or ``feature_groups`` it works for
+        those in ``path_.sizes``.
     support_ : ndarray of bool, shape (n_features,)
     weights_ : ndarray of shape (n_features,)
         Weights at the chosen point.
@@ -129,6 +144,21 @@ class LpKTASelector(PathSelector):
     is a set of best alignments: the method ranks features one by one and neither removes
     redundant ones nor sees pure interactions.  Supports cost one sort; the weights at all ``p``
     about as much as the alignments of 800 rows.
+
+    With groups or costs the objective has one term for each group ``g`` (a column alone is a group
+    of one):
+
+    .. math:: \min_{\eta \ge 0} \lambda_1 \sum_g B_F(\eta_g) + \lambda_2 \sum_g \eta_g^p
+              - \sum_g \eta_g a_g, \qquad a_g = \frac{1}{c_g |g|} \sum_{i \in g} a_i
+
+    The kernel of a group is the mean of the trace-normalised kernels of its columns over its cost
+    :math:`c_g`, the sum of the costs of its columns in units of the mean over all groups (1
+    without costs).  So features are ranked by alignment per unit of cost, as a knapsack is filled
+    by density, and the currency does not matter.  A group that costs nothing counts as the cheapest
+    of the others here.  Every column of a group has the weight :math:`\eta_g / (c_g |g|)` in
+    ``path_``, so that the weighted sum of the kernels of all columns is the kernel of the
+    objective; constant columns are not counted in :math:`|g|`, and have weight 0 where their
+    group is selected.
 
     References
     ----------
@@ -168,6 +198,9 @@ class LpKTASelector(PathSelector):
         random_state: Any = 0,
         missing: str = "kernel",
         identifiers: str = "drop",
+        must_include: Any = None,
+        feature_groups: Any = None,
+        costs: Any = None,
     ) -> None:
         self.bregman_strength = bregman_strength
         self.norm_strength = norm_strength
@@ -189,6 +222,9 @@ class LpKTASelector(PathSelector):
         self.random_state = random_state
         self.missing = missing
         self.identifiers = identifiers
+        self.must_include = must_include
+        self.feature_groups = feature_groups
+        self.costs = costs
 
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> LpKTASelector:
         """Compute the alignments and trace the path.
@@ -206,10 +242,11 @@ class LpKTASelector(PathSelector):
         """
         self._check_settings()
         table, y, sample_weight = self._check_rows(X, y, sample_weight)
+        constraints = constraints_of(self, table)
         with progress_bar():
             result, target = self._align(table, y, sample_weight, begin("alignments"))
             report_constant(table, result.constant)
-            problem = self._problem(table, y, sample_weight, result.values, ~result.constant)
+            problem, units = self._problem(table, y, sample_weight, result, constraints)
             self.alignments_ = result.values
             self.alignment_bounds_ = result.bounds
             self.bregman_strength_ = problem.bregman_strength
@@ -217,6 +254,7 @@ class LpKTASelector(PathSelector):
             self.path_ = trace_path(
                 problem,
                 grid(self.p_start, self.p_stop, self.step),
+                units=units,
                 solver=self.solver,
                 predictor_order=self.predictor_order,
                 feature_names=table.names,
@@ -267,32 +305,43 @@ class LpKTASelector(PathSelector):
         table: Table,
         y: NDArray,
         sample_weight: ArrayLike | None,
-        alignments: NDArray[np.float64],
-        usable: NDArray[np.bool_],
-    ) -> PNormProblem:
+        result: AlignmentResult,
+        constraints: Constraints | None,
+    ) -> tuple[PNormProblem, Units | None]:
+        """The problem, and which columns its features are where they are not one each."""
+        alignments, usable = result.values, ~result.constant
         divergence = resolve_divergence(self.divergence, [self.elimination_tol, TOP_WEIGHT])
         reference = _reference(self.reference, divergence, self.elimination_tol, len(alignments))
-        largest = float(alignments.max()) or 1.0
+        units = None
+        if constraints is not None:
+            units = Units(constraints, alignments, usable, reference)
+        values = alignments if units is None else units.values(alignments)
+        largest = float(values.max()) or 1.0
         bregman = self.bregman_strength
         if bregman == "auto":
             rise = divergence.derivative(TOP_WEIGHT) - divergence.derivative(reference.min())
             bregman = largest / max(float(rise), 1e-3)
         norm = self.norm_strength
         if norm == "noise":
-            norm = self._noise_ceiling(table, y, sample_weight)
+            norm = self._noise_ceiling(table, y, sample_weight, units)
         elif norm == "auto":
             norm = largest * (AUTO_NORM if float(bregman) > 0 else 1.0)
-        return PNormProblem(
-            alignments=alignments,
-            usable=usable,
-            bregman_strength=float(bregman),
-            norm_strength=float(norm),
-            divergence=divergence,
-            reference=reference,
-            elimination_tol=float(self.elimination_tol),
+        settings: dict[str, Any] = {
+            "bregman_strength": float(bregman),
+            "norm_strength": float(norm),
+            "divergence": divergence,
+            "elimination_tol": float(self.elimination_tol),
+        }
+        if units is not None:
+            return units.problem(**settings), units
+        problem = PNormProblem(
+            alignments=alignments, usable=usable, reference=reference, **settings
         )
+        return problem, None
 
-    def _noise_ceiling(self, table: Table, y: NDArray, sample_weight: ArrayLike | None) -> float:
+    def _noise_ceiling(
+        self, table: Table, y: NDArray, sample_weight: ArrayLike | None, units: Units | None
+    ) -> float:
         """Median over label permutations of the largest alignment."""
         rng = check_random_state(self.random_state)
         if sample_weight is not None:  # labels move among the rows that count
@@ -300,8 +349,8 @@ class LpKTASelector(PathSelector):
             table = replace(table, values=values)
         update, largest = begin("permutations"), []
         for done in range(N_PERMUTATIONS):
-            result, _ = self._align(table, rng.permutation(y), sample_weight)
-            largest.append(result.values.max())
+            found = self._align(table, rng.permutation(y), sample_weight)[0].values
+            largest.append((found if units is None else units.values(found)).max())
             update(done + 1, N_PERMUTATIONS)
         return float(np.median(largest))
 

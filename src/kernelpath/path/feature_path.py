@@ -234,10 +234,18 @@ class FeaturePath(Frozen):
         row[W.indices[entries]] = W.data[entries]
         return row
 
+    @property
+    def sizes(self) -> np.ndarray:
+        """Numbers of features that :meth:`at` has a point for, increasing; 0 may be one."""
+        if self.extension is None:
+            return np.unique(self.n_selected)
+        known = getattr(self.extension, "sizes", None)
+        return np.arange(self.extension.n_usable + 1) if known is None else known
+
     def at(self, n_features: int) -> PathPoint:
         """Point with exactly ``n_features`` selected features.
 
-        With an extension every size up to ``extension.n_usable`` has one. Otherwise the stored
+        With an extension every size in ``sizes`` has one. Otherwise the stored
         points are searched; among several the smallest objective value wins, then the first.
 
         Raises

@@ -40,8 +40,10 @@ class PathExtension(Protocol):
     def n_usable(self) -> int:
         """Largest number of features that a point can have."""
 
+    # An extension that lacks some of the sizes from 0 to n_usable also has an array ``sizes``.
+
     def at(self, path: FeaturePath, k: int) -> PathPoint:
-        """Point with exactly ``k`` selected features, for every k from 0 to ``n_usable``."""
+        """Point with exactly ``k`` selected features, for every size that it has."""
 
     def order(self) -> np.ndarray:
         """Features in the order in which they are taken when growing from none."""

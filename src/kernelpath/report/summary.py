@@ -24,7 +24,7 @@ from kernelpath.report.words import headline, remarks
 from kernelpath.tables.encoding import TableEncoder
 from kernelpath.tables.table import Table, refuse_infinite_columns
 from kernelpath.tables.targets import as_vector, infer_task
-from kernelpath.tracers.any_selector import size_grid
+from kernelpath.tracers.any_selector import nearest_to_grid
 from kernelpath.utils.progress import working
 
 if TYPE_CHECKING:
@@ -93,10 +93,9 @@ def _kernel_object(selector: Any) -> FeatureKernel | None:
 
 def sizes_of(path: FeaturePath) -> list[int]:
     """Sizes to list: all small ones, then a growing grid; those of the path if it has no others."""
+    sizes = path.sizes[path.sizes > 0]
     if path.extension is not None:
-        return size_grid(path.extension.n_usable).tolist() if path.extension.n_usable else []
-    sizes = np.unique(path.n_selected)
-    sizes = sizes[sizes > 0]
+        return nearest_to_grid(sizes).tolist()
     if len(sizes) <= 80:
         return sizes.tolist()
     return sizes[np.unique(np.geomspace(1, len(sizes), 80).astype(int) - 1)].tolist()
@@ -287,9 +286,7 @@ def _rounded(view: dict[str, Any]) -> dict[str, Any]:
 
 
 def _has(path: FeaturePath, k: int) -> bool:
-    if path.extension is not None:
-        return 0 <= k <= path.extension.n_usable
-    return bool(np.any(path.n_selected == k))
+    return bool(np.any(path.sizes == k))
 
 
 def junctures(path: FeaturePath) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from kernelpath.errors import DataError, ReadingWarning
+from kernelpath.tables.constraints import columns_of
 from kernelpath.tables.encoding import TableEncoder
 from kernelpath.tables.kinds import Kind
 from kernelpath.tables.missing import Imputer
@@ -40,10 +41,14 @@ SAID = {
 }
 
 
-def read_training(estimator: Any, X: Any, identifiers: str | None = None) -> Table:
+def read_training(
+    estimator: Any, X: Any, identifiers: str | None = None, must_include: Any = None
+) -> Table:
     """Rows of ``fit``, in the units of the user; NaN may be among them.
 
-    A :class:`Table` stands for its values, with names for the columns of an array.
+    A :class:`Table` stands for its values, with names for the columns of an array.  What is to
+    become of identifiers, and which columns must be in and are none, says the estimator, unless
+    the arguments do.
     """
     if isinstance(X, Table):
         _remember(estimator, X)
@@ -53,7 +58,9 @@ def read_training(estimator: Any, X: Any, identifiers: str | None = None) -> Tab
         table = as_column_table(frame)  # names what is wrong with the columns
         validate_data(estimator, X, skip_check_array=True)
         if (identifiers or getattr(estimator, "identifiers", DROP)) == DROP:
-            table = table.without_identifiers()
+            if must_include is None:
+                must_include = getattr(estimator, "must_include", None)
+            table = table.without_identifiers(but=columns_of(must_include, table))
         say_how_it_was_read(table)
         return replace(table, given=frame)
     table = as_column_table(_numbers(estimator, X, ensure_min_samples=2))

@@ -110,10 +110,11 @@ class Table:
         """The table with columns that name rows, ``but`` some, read as constant; mostly itself."""
         if self.names is None or sp.issparse(self.values):
             return self
+        kept = set(but.tolist())
         found = [
             j
             for j, name in enumerate(self.names.tolist())
-            if j not in but
+            if j not in kept
             and may_name_rows(self.values[:3, j])
             and is_identifier(name, self.values[:, j], self.kind(j))
         ]

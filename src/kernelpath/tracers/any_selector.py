@@ -25,6 +25,7 @@ from kernelpath.errors import ConstantColumnWarning, DataError, NothingSelectedW
 from kernelpath.kernels import feature_kernel_settings
 from kernelpath.path.build import build_path, nested_rows
 from kernelpath.path.feature_path import FeaturePath
+from kernelpath.tables.constraints import Constraints
 from kernelpath.utils.sample_weights import weight_argument
 from kernelpath.utils.units import in_units, sizes_of
 
@@ -58,6 +59,8 @@ class ChoicesBySize:
         Score of every column, for a ranking.
     kernel : dict
         How the selector's own feature kernels are made; empty if it has none.
+    ends : ndarray or None
+        Sizes at which a ranking may be cut; None for all.
     """
 
     n_columns: int
@@ -65,17 +68,18 @@ class ChoicesBySize:
     order: NDArray[np.intp] | None = None
     importance: NDArray[np.float64] | None = None
     kernel: dict[str, Any] | None = None
+    ends: NDArray[np.int64] | None = None
     _points: dict[int, SizedPoint] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def sizes(self) -> NDArray[np.int64]:
         """Every size there is, increasing, without 0."""
+        if self.ends is not None:
+            return self.ends
         if self.order is not None:
             return np.arange(1, len(self.order) + 1)
         assert self.path is not None
-        if self.path.extension is not None:
-            return np.arange(1, self.path.extension.n_usable + 1)
-        sizes = np.unique(self.path.n_selected)
+        sizes = self.path.sizes
         return sizes[sizes > 0]
 
     def nearest(self, n_features: int) -> int:
@@ -100,6 +104,19 @@ class ChoicesBySize:
         columns = np.flatnonzero(point.support)
         return SizedPoint(columns, point.weights[columns], point.parameter)
 
+    def under(self, constraints: Constraints) -> ChoicesBySize:
+        """The same as a ranking that obeys constraints: of a path, the order of entry."""
+        if self.order is not None:
+            assert self.importance is not None
+            scores = self.importance
+        else:
+            assert self.path is not None
+            entered = self.path.entry_order()
+            scores = np.full(self.n_columns, np.nan)
+            scores[entered] = -np.arange(len(entered), dtype=np.float64)
+        order, ends = constraints.ranking(scores)
+        return ChoicesBySize(self.n_columns, order=order, importance=scores, ends=ends)
+
     def as_path(
         self,
         sizes: NDArray[np.int64],
@@ -112,7 +129,7 @@ class ChoicesBySize:
             return self.path
         assert self.order is not None
         assert self.importance is not None
-        sizes = np.array(sorted({min(int(k), len(self.order)) for k in sizes}, reverse=True))
+        sizes = np.array(sorted({self.nearest(int(k)) for k in sizes} - {0}, reverse=True))
         return build_path(
             method=method,
             parameter_name=RANKED,
@@ -122,6 +139,25 @@ class ChoicesBySize:
             feature_names=names,
             provenance=provenance,
         )
+
+
+def nearest_to_grid(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Of some sizes, increasing, those next to the sizes of :func:`size_grid`.
+
+    Examples
+    --------
+    >>> nearest_to_grid(np.array([2, 5, 40, 41, 42]))
+    array([ 2,  5, 40, 42])
+    """
+    if len(sizes) == 0:
+        return sizes
+    wanted = size_grid(int(sizes[-1]))
+    if len(sizes) == sizes[-1]:  # every size from 1
+        return wanted
+    after = np.minimum(np.searchsorted(sizes, wanted), len(sizes) - 1)
+    before = np.maximum(after - 1, 0)
+    nearer = np.abs(sizes[before] - wanted) <= np.abs(sizes[after] - wanted)
+    return np.unique(np.where(nearer, sizes[before], sizes[after]))
 
 
 def size_grid(n_features: int, smallest: int = 1) -> NDArray[np.int64]:

@@ -108,7 +108,11 @@ def _newton_step(
 def trace_predictor_corrector(
     problem: PNormProblem, parameters: NDArray[np.float64], order: int = 1
 ) -> TracedWeights:
-    """Path by Algorithm 1: eliminated features stay at 0 for all smaller ``p``."""
+    """Path by Algorithm 1: eliminated features stay at 0 for all smaller ``p``.
+
+    A kept feature that would be eliminated is solved for without a prediction: its weight may
+    be 0, which has no logarithm.
+    """
     active = np.flatnonzero(problem.scores > -np.inf)
     weights = problem.weights(float(parameters[0]), active)
     supports: list[NDArray[np.int32]] = []
@@ -126,9 +130,22 @@ def trace_predictor_corrector(
                 weights, _ = correct(problem, float(p), active, guess)
         keep = weights > problem.elimination_tol
         active, weights = active[keep], weights[keep]
-        supports.append(active.astype(np.int32))
-        rows.append(weights)
-        kkt[i] = problem.residual(float(p), active, weights)
-        values[i] = problem.objective(float(p), active, weights)
+        here, found = _with_kept(problem, float(p), active, weights)
+        supports.append(here.astype(np.int32))
+        rows.append(found)
+        kkt[i] = problem.residual(float(p), here, found)
+        values[i] = problem.objective(float(p), here, found)
     indptr = np.concatenate([[0], np.cumsum([len(s) for s in supports])])
     return TracedWeights(indptr, np.concatenate(supports), np.concatenate(rows), kkt, values)
+
+
+def _with_kept(
+    problem: PNormProblem, p: float, active: NDArray[np.intp], weights: NDArray[np.float64]
+) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+    """Active features and their weights, with the kept ones that are not among them."""
+    if problem.kept is None:
+        return active, weights
+    low = np.setdiff1d(np.flatnonzero(problem.kept), active)
+    features = np.concatenate([active, low])
+    order = np.argsort(features)
+    return features[order], np.concatenate([weights, problem.weights(p, low)])[order]

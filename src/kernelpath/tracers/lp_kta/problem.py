@@ -28,6 +28,7 @@ from kernelpath.utils.progress import begin
 
 INVERSE_E = float(np.exp(-1.0))
 LARGEST_RESIDUAL = 1e-4  # relative, of a divergence of the user's own; more is no solution
+SMALLEST = np.finfo(np.float64).tiny  # weights below have lost digits
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,8 @@ class PNormProblem:
         x_0.
     elimination_tol : float
         epsilon: a feature is selected iff its weight exceeds it.
+    kept : ndarray of bool, optional
+        Features that are selected whatever their weight: none of them is ever eliminated.
     """
 
     alignments: NDArray[np.float64]
@@ -55,6 +58,7 @@ class PNormProblem:
     divergence: Divergence
     reference: NDArray[np.float64]
     elimination_tol: float
+    kept: NDArray[np.bool_] | None = None
 
     @property
     def n_features(self) -> int:
@@ -77,14 +81,31 @@ class PNormProblem:
             return np.log(self.scores)
 
     @cached_property
+    def n_kept(self) -> int:
+        """Number of features that are never eliminated."""
+        return 0 if self.kept is None else int(self.kept.sum())
+
+    @cached_property
+    def n_selectable(self) -> int:
+        """Number of features that can be selected: those that are not constant, and the kept."""
+        return int((self.usable if self.kept is None else self.usable | self.kept).sum())
+
+    @cached_property
     def ranking(self) -> NDArray[np.intp]:
-        """Features by decreasing score, ties by column order, constant columns last."""
-        return np.argsort(-self.scores, kind="stable")
+        """Features by decreasing score, kept ones first, ties by column order, constant last."""
+        if self.kept is None:
+            return np.argsort(-self.scores, kind="stable")
+        return np.lexsort((-self.scores, ~self.kept))
 
     @cached_property
     def ranked_scores(self) -> NDArray[np.float64]:
-        """Scores in decreasing order."""
+        """Scores in the order of the ranking."""
         return self.scores[self.ranking]
+
+    @property
+    def scores_at_stake(self) -> NDArray[np.float64]:
+        """Scores of the features that may be eliminated, in increasing order."""
+        return self.ranked_scores[self.n_kept :][::-1]
 
     @cached_property
     def ties(self) -> tuple[NDArray[np.float64], NDArray[np.intp], NDArray[np.intp]] | None:
@@ -113,18 +134,27 @@ class PNormProblem:
 
     def support_sizes(self, p: NDArray[np.float64]) -> NDArray[np.int64]:
         """Number of selected features at each ``p``: one search in the sorted scores."""
-        ascending = self.ranked_scores[::-1]
-        below = np.searchsorted(ascending, self.threshold(p), side="right")
+        below = np.searchsorted(self.scores_at_stake, self.threshold(p), side="right")
         return (self.n_features - below).astype(np.int64)
+
+    def kept_below(self, threshold: float) -> NDArray[np.intp]:
+        """Features that only stay because they are kept."""
+        if self.kept is None:
+            return np.zeros(0, dtype=np.intp)
+        return np.flatnonzero(self.kept & (self.scores <= threshold))
 
     def juncture(self, scores: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
         r"""``p`` at which the weight of each feature falls to the tolerance.
 
         :math:`p\,\epsilon^{p-1} = c` with ``c`` the part of the score that the norm term must
         balance gives :math:`p = W_{-1}(c\,\epsilon \ln \epsilon) / \ln \epsilon`.  Infinity:
-        below the tolerance at every ``p``; 0: above it down to ``p = 1``.
+        below the tolerance at every ``p``; 0: above it down to ``p = 1``, or kept.
         """
-        scores = self.scores if scores is None else scores
+        if scores is None:
+            junctures = self.juncture(self.scores)
+            if self.kept is not None:
+                junctures[self.kept] = 0.0
+            return junctures
         if self.norm_strength == 0:
             return np.where(scores > self.threshold(1.0), 0.0, np.inf)
         eps = self.elimination_tol
@@ -150,8 +180,11 @@ class PNormProblem:
     def residual(
         self, p: float, features: NDArray[np.integer], weights: NDArray[np.float64]
     ) -> float:
-        """Largest violation of Eq. (5) over the features, relative to the largest alignment."""
-        positive = weights > 0
+        """Largest violation of Eq. (5) over the features, relative to the largest alignment.
+
+        A weight of 0, or too small to be a number with all its digits, cannot tell.
+        """
+        positive = weights >= SMALLEST
         eta, scores = weights[positive], self.scores[features[positive]]
         if len(eta) == 0:
             return 0.0
@@ -207,7 +240,8 @@ class PNormProblem:
         Lemma 1: a feature with optimal weight :math:`\eta \le \epsilon` loses
         :math:`\lambda_1 \eta^2 + \lambda_2 (p - 1) \eta^p`; with another divergence
         :math:`F(0) - F(\eta) + \eta F'(\eta)` takes the place of :math:`\eta^2`.  The paper
-        bounds every :math:`\eta` by :math:`\epsilon`; here features are first counted in levels
+        bounds every :math:`\eta` by :math:`\epsilon`; features that are kept have their optimal
+        weight and lose nothing.  Here features are first counted in levels
         of :math:`\eta`, whose scores are known in closed form, and the top of each level bounds
         its features.  The last level reaches down to 0, where nothing is lost.
         """
@@ -222,7 +256,7 @@ class PNormProblem:
             loss = loss + self.bregman_strength * distance
             scores = scores + self.bregman_strength * slope
             floor += self.bregman_strength * float(self.divergence.derivative(0.0))
-        ascending = self.ranked_scores[::-1]
+        ascending = self.scores_at_stake
         lower = np.append(scores[1:], floor)
         below = np.searchsorted(ascending, np.append(scores[:1], lower), side="right")
         counts = np.maximum(below[:-1] - below[1:], 0)
@@ -266,6 +300,28 @@ def _fill(
 ) -> tuple[float, float | None]:
     """Support and weights at one ``p``, in place; returns the KKT residual and the norm term."""
     threshold = float(problem.threshold(p))
+    low = problem.kept_below(threshold)
+    if len(low) == 0:
+        return _fill_above(problem, threshold, p, indices, data)
+    n_above = len(indices) - len(low)
+    above, weights = np.empty(n_above, dtype=np.int32), np.empty(n_above)
+    residual, norm = _fill_above(problem, threshold, p, above, weights)
+    of_low = problem.weights(p, low)
+    order = np.argsort(np.concatenate([above, low]))
+    indices[:] = np.concatenate([above, low])[order]
+    data[:] = np.concatenate([weights, of_low])[order]
+    norm = None if norm is None else norm + float(np.sum(of_low**p))
+    return max(residual, problem.residual(p, low, of_low)), norm
+
+
+def _fill_above(
+    problem: PNormProblem,
+    threshold: float,
+    p: float,
+    indices: NDArray[np.int32],
+    data: NDArray[np.float64],
+) -> tuple[float, float | None]:
+    """The same for the features whose score is above the threshold."""
     euclidean = type(problem.divergence) is SquaredEuclidean  # a subclass may be another
     if euclidean and p > 1.0 and threshold > 0:
         if problem.ties is not None:
@@ -297,7 +353,7 @@ def _fill_tied(
     indices: NDArray[np.int32],
     data: NDArray[np.float64],
 ) -> tuple[float, float]:
-    """As :func:`_fill`, with one solve for all features of the same score."""
+    """As :func:`_fill_above`, with one solve for all features of the same score."""
     assert problem.ties is not None
     distinct, place, counts = problem.ties
     first = int(np.searchsorted(distinct, threshold, side="right"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,10 +13,12 @@ from numpy.typing import NDArray
 from kernelpath.errors import DataError, naming
 from kernelpath.path.build import build_path
 from kernelpath.path.feature_path import EventTable, FeaturePath, PathPoint, register_extension
-from kernelpath.path.points import BEYOND, ON_PATH
+from kernelpath.path.points import BEYOND, ON_PATH, nearest_sizes
+from kernelpath.tables.constraints import LARGEST_COST
 from kernelpath.tracers.lp_kta.divergences import DIVERGENCES
 from kernelpath.tracers.lp_kta.predictor_corrector import trace_predictor_corrector
 from kernelpath.tracers.lp_kta.problem import PNormProblem, trace_exact
+from kernelpath.tracers.lp_kta.units import Units
 from kernelpath.utils.archive_forms import REAL, Form
 from kernelpath.utils.warn import warn
 
@@ -43,12 +46,16 @@ def trace_path(
     problem: PNormProblem,
     parameters: NDArray[np.float64],
     *,
+    units: Units | None = None,
     solver: str = "exact",
     predictor_order: int = 1,
     feature_names: Any = None,
     provenance: dict[str, Any] | None = None,
 ) -> FeaturePath:
-    """Trace the path of ``problem`` over a decreasing grid of ``p``."""
+    """Trace the path of ``problem`` over a decreasing grid of ``p``.
+
+    ``units`` says which columns the features of the problem are; one each by default.
+    """
     if not problem.bounded(float(parameters[-1])):
         unbounded = UserWarning(
             "Without a Bregman term (bregman_strength=0) the problem is unbounded at p = 1 for "
@@ -67,6 +74,9 @@ def trace_path(
         array.setflags(write=False)  # handed over: the path need not copy them
     weights = sp.csr_array((traced.data, traced.indices, traced.indptr), shape=shape)
     sizes = np.diff(traced.indptr)
+    events = _events(problem, parameters)
+    if units is not None:
+        weights, events = units.rows(weights), units.events(events)
     return build_path(
         method="lp-kta",
         parameter_name="p",
@@ -75,10 +85,10 @@ def trace_path(
         values=traced.values,
         kkt=traced.kkt,
         gaps=[problem.elimination_gap(float(p), int(k)) for p, k in zip(parameters, sizes)],
-        events=_events(problem, parameters),
+        events=events,
         feature_names=feature_names,
         provenance=provenance,
-        extension=LpKTAExtension(problem, float(parameters[0]), float(parameters[-1])),
+        extension=LpKTAExtension(problem, float(parameters[0]), float(parameters[-1]), units),
     )
 
 
@@ -116,34 +126,61 @@ class LpKTAExtension:
     problem : PNormProblem
     p_start, p_stop : float
         Range of the path.
+    units : Units or None
+        Which columns the features of the problem are; one each without.
     """
 
     problem: PNormProblem
     p_start: float
     p_stop: float
+    units: Units | None = None
     kind = "lp-kta"
     #: What the arrays of a saved one must be.
     FORMS: ClassVar[dict[str, Form]] = {
         "alignments": Form(REAL, ("columns",)),
         "usable": Form("b1", ("columns",)),
         "reference": Form(REAL, ("1|columns",), low=0, high=LARGEST_REFERENCE),
+        "unit": Form("i8", ("columns",), low=0, optional=True),
+        "kept": Form("b1", ("columns",), optional=True),
+        "costs": Form(REAL, ("columns",), low=0, high=LARGEST_COST, optional=True),
     }
 
     @property
     def n_usable(self) -> int:
-        """Number of features that are not constant."""
-        return int(self.problem.usable.sum())
+        """Number of columns that can be selected: those not constant, and those always in."""
+        return self.problem.n_selectable if self.units is None else int(self.sizes[-1])
+
+    @cached_property
+    def sizes(self) -> NDArray[np.int64]:
+        """Numbers of columns that a point can have, from those always in to all."""
+        problem, units = self.problem, self.units
+        counts = np.arange(problem.n_selectable + 1)
+        if units is not None:
+            own = units.constraints.unit_sizes[problem.ranking[: problem.n_selectable]]
+            counts = np.concatenate([[0], np.cumsum(own)])
+        return counts[problem.n_kept :]
 
     def order(self) -> NDArray[np.intp]:
-        """Usable features by decreasing score: the order in which they enter."""
-        return self.problem.ranking[: self.n_usable]
+        """Columns that can be selected, by decreasing score: the order in which they enter."""
+        ranked = self.problem.ranking[: self.problem.n_selectable]
+        return ranked if self.units is None else self.units.constraints.columns(ranked.tolist())
 
     def at(self, path: FeaturePath, k: int) -> PathPoint:
-        """Return the point with exactly ``k`` features."""
+        """Return the point with exactly ``k`` columns."""
+        place = int(np.searchsorted(self.sizes, k))
+        if place == len(self.sizes) or self.sizes[place] != k:
+            raise DataError(
+                f"no point has exactly {k} features, since some are always in or go together; "
+                f"{nearest_sizes(self.sizes, k)}"
+            )
+        return self._at(path, k, self.problem.n_kept + place)
+
+    def _at(self, path: FeaturePath, n_columns: int, k: int) -> PathPoint:
+        """Return the point with exactly ``k`` features of the problem."""
         problem = self.problem
         ranked = problem.ranked_scores
         most, least = problem.support_sizes(np.array([self.p_start, self.p_stop])).tolist()
-        tied = 0 < k < self.n_usable and ranked[k - 1] == ranked[k]
+        tied = problem.n_kept < k < problem.n_selectable and ranked[k - 1] == ranked[k]
         origin = ON_PATH if least <= k <= most else BEYOND
         if k > most:
             p = self.p_start
@@ -155,7 +192,7 @@ class LpKTAExtension:
             p, note = self._juncture(k)
         if tied:
             note = "; ".join(filter(None, [note, self._tie_note(k)]))
-        stored = np.flatnonzero((path.parameters == p) & (path.n_selected == k))
+        stored = np.flatnonzero((path.parameters == p) & (path.n_selected == n_columns))
         if len(stored) and not tied:
             return path[int(stored[0])]
         # The lemma speaks of the path's own tolerance, and of features that differ.
@@ -165,7 +202,7 @@ class LpKTAExtension:
 
     def _juncture(self, k: int) -> tuple[float, str]:
         """Largest ``p`` in the range at which exactly the ``k`` best features are left."""
-        if k == self.n_usable:
+        if k == self.problem.n_selectable:
             return self.p_start, ""
         juncture = float(self.problem.juncture(self.problem.ranked_scores[k : k + 1])[0])
         if juncture >= self.p_start:
@@ -175,18 +212,21 @@ class LpKTAExtension:
 
     def _tie_note(self, k: int) -> str:
         ranked = self.problem.ranked_scores
-        tied = int(np.sum(ranked == ranked[k - 1]))
+        tied = int(np.sum(ranked[self.problem.n_kept :] == ranked[k - 1]))
         return f"cuts through {tied} equal alignments, ties broken by column order"
 
     def _point(
         self, path: FeaturePath, p: float, features: NDArray[np.intp], **more: Any
     ) -> PathPoint:
-        problem = self.problem
+        problem, units = self.problem, self.units
         values = problem.weights(p, features)
         weights = np.zeros(problem.n_features)
         weights[features] = values
         support = np.zeros(problem.n_features, dtype=bool)
         support[features] = True
+        if units is not None:
+            unit = units.constraints.unit
+            weights, support = weights[unit] * units.shares, support[unit]
         return PathPoint(
             position=-1,
             parameter=p,
@@ -211,32 +251,32 @@ class LpKTAExtension:
             "p_start": self.p_start,
             "p_stop": self.p_stop,
         }
-        reference = problem.reference
+        names = ("alignments", "usable", "reference")
+        arrays = {name: getattr(problem, name) for name in names}
+        if self.units is not None:
+            arrays = self.units.to_arrays()
+        reference = arrays["reference"]
         if np.all(reference == reference[:1]):
-            reference = reference[:1]
-        arrays = {
-            "alignments": problem.alignments,
-            "usable": problem.usable,
-            "reference": reference,
-        }
+            arrays["reference"] = reference[:1]
         return meta, arrays
 
     @classmethod
     def from_state(cls, meta: dict[str, Any], arrays: dict[str, NDArray]) -> LpKTAExtension:
         """Build the extension again from what ``to_state`` gave."""
         _check_meta(meta)
+        ends = float(meta["p_start"]), float(meta["p_stop"])
+        names = ("bregman_strength", "norm_strength", "elimination_tol")
+        settings: dict[str, Any] = {name: float(meta[name]) for name in names}
+        settings["divergence"] = DIVERGENCES[meta["divergence"]]()
+        if "unit" in arrays:
+            units = Units.from_arrays(arrays)
+            return cls(units.problem(**settings), *ends, units)
         alignments = arrays["alignments"]
         reference = np.broadcast_to(arrays["reference"], alignments.shape)
         problem = PNormProblem(
-            alignments=alignments,
-            usable=arrays["usable"],
-            bregman_strength=float(meta["bregman_strength"]),
-            norm_strength=float(meta["norm_strength"]),
-            divergence=DIVERGENCES[meta["divergence"]](),
-            reference=reference,
-            elimination_tol=float(meta["elimination_tol"]),
+            alignments=alignments, usable=arrays["usable"], reference=reference, **settings
         )
-        return cls(problem, float(meta["p_start"]), float(meta["p_stop"]))
+        return cls(problem, *ends)
 
 
 def _check_meta(meta: dict[str, Any]) -> None:
