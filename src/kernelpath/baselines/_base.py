@@ -84,6 +84,7 @@ class BaselineSelector(PathSelector):
     TASKS: ClassVar[tuple[str, ...]] = (CLASSES,)
     POSITIVE: ClassVar[tuple[str, ...]] = ("C",)
     n_features_to_select: Any
+    is_ranking = True
 
     @abstractmethod
     def _rank(self, Z: NDArray[np.float64], answer: Answer, budgets: list[int]) -> Ranking:

@@ -77,6 +77,7 @@ class PathSelector(NotebookCard, PlainSelector, BaseEstimator):
     """Base of the selectors: ``fit`` leaves ``path_``, ``support_`` and ``weights_``."""
 
     reads_tables = True  # fit takes a Table for X, too
+    is_ranking = False  # whether the path is one order of the features, cut at several sizes
 
     def _get_support_mask(self) -> NDArray[np.bool_]:
         check_is_fitted(self)

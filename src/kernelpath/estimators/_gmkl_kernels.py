@@ -21,6 +21,7 @@ from kernelpath.kernels import RBF, Delta, FeatureKernel, resolve_kernel
 from kernelpath.kernels.feature import WIDTH_POWERS
 from kernelpath.mkl.weighted_kernels.base import WeightedKernel
 from kernelpath.mkl.weighted_kernels.columns import SumOfColumnKernels, one_per_column
+from kernelpath.mkl.weighted_kernels.grouped import GroupedKernels
 from kernelpath.mkl.weighted_kernels.precomputed import (
     GivenKernels,
     check_grams,
@@ -30,6 +31,7 @@ from kernelpath.mkl.weighted_kernels.precomputed import (
 from kernelpath.mkl.weighted_kernels.products import ARDPolynomial, ProductRBF
 from kernelpath.mkl.weighted_kernels.published import BANDWIDTHS, simple_mkl_parts
 from kernelpath.mkl.weighted_kernels.views import GaussianViews
+from kernelpath.tables.constraints import Constraints, numbered
 from kernelpath.tables.encoding import TableEncoder
 from kernelpath.tables.missing import Imputer
 from kernelpath.tables.reading import read_new_numbers, read_training
@@ -66,7 +68,8 @@ class TrainingKernel:
     ----------
     kernel : WeightedKernel
     features : ndarray of shape (n_kernels,)
-        Feature of each kernel; -1 for kernels of several.
+        Feature of each kernel; -1 for kernels of several.  Features are columns, or units of
+        columns that go together.
     constant : ndarray of bool, shape (n_features,)
     center, scale : ndarray of shape (n_features,) or None
         How the table was standardised.
@@ -83,6 +86,21 @@ class TrainingKernel:
         own = self.features
         still = (own >= 0) & self.constant[np.maximum(own, 0)]
         return replace(self, features=np.where(still, -1, own))
+
+    def taken_together(self, constraints: Constraints) -> TrainingKernel:
+        """The same with one kernel, a mean, for columns that go together; ``features`` are units.
+
+        Kernels of a column that is alone stay what they are, as do those of no column.
+        """
+        own, unit = self.features, constraints.unit
+        of_unit = np.where(own >= 0, unit[np.maximum(own, 0)], -1)
+        several = (own >= 0) & (constraints.unit_sizes[of_unit] > 1)
+        labels = np.where(several, of_unit, constraints.n_units + np.arange(len(own)))
+        groups = numbered(labels.tolist())
+        kernel, first = self.kernel, np.unique(groups, return_index=True)[1]
+        if len(first) < len(groups):
+            kernel = GroupedKernels(kernel, groups)
+        return replace(self, kernel=kernel, features=of_unit[first])
 
     def standardized(self, values: Any) -> Any:
         """Rows in the units of the training rows."""

@@ -20,6 +20,13 @@ from sklearn.utils import _safe_indexing
 
 from kernelpath.errors import DataError, naming
 from kernelpath.estimators._base import require_target
+from kernelpath.estimators._path_cv_constraints import (
+    full_costs,
+    say_if_costs_only_count,
+    settings_in_force,
+    sizes_that_exist,
+    tell,
+)
 from kernelpath.estimators._path_cv_routing import route
 from kernelpath.estimators.lp_kta import LpKTASelector
 from kernelpath.estimators.rankers import warn_of_columns
@@ -48,6 +55,7 @@ from kernelpath.evaluation.tuning import n_candidates
 from kernelpath.evaluation.work_plan import WorkMeter
 from kernelpath.predictors.choice import is_own, resolve_predictors, task_of
 from kernelpath.predictors.libsvm import Task
+from kernelpath.tables.constraints import Constraints
 from kernelpath.tables.encoding import TableEncoder
 from kernelpath.tables.missing import check_missing, rows_to_keep, weights_of, without_holes
 from kernelpath.tables.reading import one_column, read_training
@@ -88,28 +96,34 @@ def prepare(
     """
     refuse_stand_ins(model)
     selector = LpKTASelector() if model.selector is None else model.selector
-    check_rule(model.rule, model.budget, model.tolerance)
+    given = settings_in_force(model, selector)
+    check_rule(model.rule, model.budget, model.tolerance, costly=given["costs"] is not None)
     check_switches(model)
     refuse_idle(model, IDLE)
     check_selector(selector)
     resolve_predictors(model.predictor, model.selector)  # refuses what cannot predict
     require_target(model, y)
     kept = "keep" in (model.identifiers, getattr(selector, "identifiers", None))
-    rows = read_training(model, X, "keep" if kept else "drop").within_reach()
+    must_include = given["must_include"]
+    rows = read_training(model, X, "keep" if kept else "drop", must_include).within_reach()
+    constraints = Constraints.read(rows, **given)
+    selector, obeys = tell(selector, given, constraints)
     encoder = TableEncoder.of(rows)
     if is_own(model.predictor) or model.missing == "error":
         rows = without_holes(rows, model.missing)
     selector = _with_missing(selector, model.missing)
     study, splits, scoring = _make_study(model, selector, rows, y, groups, sample_weight, params)
+    study = replace(study, constraints=constraints, obeys=obeys, constrained_by=given)
     rows = study.rows
     check_baselines(study, model.baselines)
     store, known = open_store(), fingerprint(rows.values, study.y)
     tracing = Tracer(store, study, known, report=True)
     part = replace(study.part(np.arange(rows.n_rows), tracing=tracing), task=study.task)
     sizes = _resolve_sizes(model.n_features, part.traced.sizes)
-    if model.budget is not None and model.budget < sizes[0]:
-        text = f"budget={model.budget}, but the smallest size to score has {sizes[0]} features."
-        raise naming(DataError(text), "budget")
+    sizes = sizes_that_exist(sizes, part.traced, constraints)
+    costs = full_costs(constraints, part.traced, sizes)
+    say_if_costs_only_count(selector, constraints, part.traced)
+    _check_budget(model.budget, sizes, costs)
     study = replace(study, sizes=sizes)
     baselines = baseline_studies(study, model.baselines, model.n_features)
     plan = replace(make_plan(study, splits, 1 + len(baselines)), nested=bool(model.nested))
@@ -131,7 +145,20 @@ def prepare(
         baselines=baselines,
         store=store,
         n_jobs=model.n_jobs,
+        costs=costs,
     )
+
+
+def _check_budget(budget: Any, sizes: NDArray, costs: NDArray | None) -> None:
+    """Refuse a budget that no size is within."""
+    if budget is None:
+        return
+    least, what = (sizes[0], "the smallest size to score has {:,} features")
+    if costs is not None:
+        least, what = costs.min(), "the cheapest size to score costs {:g}"
+    if budget < least:
+        text = f"budget={budget}, but {what.format(least)}."
+        raise naming(DataError(text), "budget")
 
 
 def check_switches(model: Any) -> None:
@@ -404,6 +431,7 @@ def check_baselines(study: Study, baselines: Any) -> None:
     for ranker in _by_name(baselines).values():
         if not isinstance(ranker, str):
             check_selector(ranker)
+            tell(ranker, study.constrained_by, study.constraints)
         elif ranker not in BASELINES:
             _entry(study, ranker)
 
@@ -417,13 +445,15 @@ def baseline_studies(study: Study, baselines: Any, n_features: Any) -> dict[str,
     check_baselines(study, baselines)
     studies = {}
     for name, ranker in _by_name(baselines).items():
+        numbers_only = isinstance(ranker, str) and ranker in BASELINES
         if not isinstance(ranker, str):
-            studies[name] = replace(study, selector=_with_task(ranker, study.task.kind))
-        elif ranker in BASELINES:
+            own = _with_task(ranker, study.task.kind)
+        elif numbers_only:
             own = Baseline(ranker, study.task.kind, study.seed)
-            studies[name] = replace(study, selector=own, numbers_only=True)
         else:
-            studies[name] = replace(study, selector=_named(study, ranker, n_features))
+            own = _named(study, ranker, n_features)
+        own, obeys = tell(own, study.constrained_by, study.constraints)
+        studies[name] = replace(study, selector=own, numbers_only=numbers_only, obeys=obeys)
     for one in studies.values():
         if study.sample_weight is not None:
             _warn_of_weights("baseline", one.selector)

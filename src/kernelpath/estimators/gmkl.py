@@ -26,6 +26,7 @@ from kernelpath.mkl.regularizers import L1, Lp, NoRegularizer
 from kernelpath.mkl.solvers.base import CONVERGED, STALLED, Solution, natural_start
 from kernelpath.mkl.solvers.choice import solve
 from kernelpath.mkl.solvers.fixed import svm_at, weights_by_rule
+from kernelpath.tables.constraints import constraints_of
 from kernelpath.tables.missing import with_targets
 from kernelpath.tables.reading import one_column
 from kernelpath.tables.rows import DistinctRows, mean_of, shares_of, spread_of
@@ -95,6 +96,8 @@ class GMKLBase(PathSelector):
         weights: Any = "learn",
         nystrom: int | None = None,
         random_state: Any = None,
+        must_include: Any = None,
+        feature_groups: Any = None,
     ) -> None:
         self.kernel = kernel
         self.regularizer = regularizer
@@ -114,6 +117,8 @@ class GMKLBase(PathSelector):
         self.weights = weights
         self.nystrom = nystrom
         self.random_state = random_state
+        self.must_include = must_include
+        self.feature_groups = feature_groups
 
     @property
     def weights_inside(self) -> bool:
@@ -197,6 +202,9 @@ class GMKLBase(PathSelector):
             report_constant(table, self._bound.constant, what=self._reader.unit)
             if self.nystrom is not None:
                 self.trace_left_out_ = self._bound.kernel.left_out  # type: ignore[attr-defined]
+            self._constraints = constraints_of(self, table)
+            if self._constraints is not None:
+                self._bound = self._bound.taken_together(self._constraints)
             self._learn(Problem(self._bound.kernel, duals, L1(), feasible), table, y)
 
     def _checked_loss(self) -> Loss:
@@ -252,17 +260,31 @@ class GMKLBase(PathSelector):
                 **self._options(),
             )
         )[order]
+        columns = [self._on_columns(one.weights) for one in solutions]
         self.path_ = path_of(
             solutions,
             parameters,
-            self._bound.features,
-            table.shape[1],
+            weights=np.array([weights for weights, _ in columns]),
+            supports=np.array([support for _, support in columns]),
             method=METHOD,
             parameter_name=name,
             feature_names=table.names,
             provenance=self._describe(table, y, task=self._task),
         )
         return solutions
+
+    def _on_columns(
+        self, weights: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """Weights of kernels as weights of columns, and which columns are selected."""
+        features, own = self._bound.features, self._constraints
+        if own is None:
+            found = feature_weights(weights, features, self.n_features_in_)
+            return found, found > 0
+        total = feature_weights(weights, features, own.n_units)
+        moving = ~self._bound.constant  # columns of a group that have a kernel share its weight
+        share = moving / np.maximum(np.bincount(own.unit, moving), 1.0)[own.unit]
+        return total[own.unit] * share, ((total > 0) | own.unit_kept)[own.unit]
 
     def _solve(self, problem: Problem) -> Solution:
         """Best of ``n_init`` runs; convex problems need one."""
@@ -313,10 +335,7 @@ class GMKLBase(PathSelector):
                 "strength, or raise C.",
             )
         self.weights_ = solution.weights
-        self.feature_importances_ = feature_weights(
-            solution.weights, self._bound.features, self.n_features_in_
-        )
-        self.support_ = self.feature_importances_ > 0
+        self.feature_importances_, self.support_ = self._on_columns(solution.weights)
         self.dual_coef_ = self._rows.spread(solution.at.U.T)
         self.intercept_ = np.array([one.bias for one in solution.at.solutions])
         self.objective_, self.gap_ = solution.objective, solution.gap
@@ -447,6 +466,13 @@ class GMKLClassifier(ScoredClassifier, GMKLBase):
         Approximate kernels of a sum whose rank is higher by so many rows each (Nystrom), for tables
         with many rows; ``trace_left_out_`` says what that leaves out.  Default: no approximation.
     random_state : int, RandomState or None
+    must_include : sequence of str or int, or mask, optional
+        Columns that are selected at every point, by name, pattern (``"lab_*"``), position or mask.
+        Their weights are learned and cost what those of others do, so they may be 0.
+    feature_groups : list of lists of columns, dict of them by name, or labels, optional
+        Columns that go in or out together: named as in ``must_include``, or by one label for each
+        column.  A group has one weight: its kernel is the mean of the kernels of its columns, which
+        share the weight in ``path_``.  For sums of kernels.
 
     Attributes
     ----------
@@ -516,7 +542,8 @@ class GMKLRegressor(ScoredRegressor, GMKLBase):
     Parameters
     ----------
     kernel, regularizer, C, base_kernel, feasible, solver, tol, max_iter, strengths, exponents, \
-smallest_ratio, n_features_to_select, n_init, standardize, weights, nystrom, random_state :
+smallest_ratio, n_features_to_select, n_init, standardize, weights, nystrom, random_state, \
+must_include, feature_groups :
         As for the classifier.
     epsilon : float
         Errors up to this size, in standard deviations of the target, cost nothing.
@@ -555,13 +582,15 @@ smallest_ratio, n_features_to_select, n_init, standardize, weights, nystrom, ran
         weights: Any = "learn",
         nystrom: int | None = None,
         random_state: Any = None,
+        must_include: Any = None,
+        feature_groups: Any = None,
     ) -> None:
         super().__init__(
             kernel, regularizer, C, base_kernel=base_kernel, feasible=feasible, loss=loss,
             solver=solver, tol=tol, max_iter=max_iter, strengths=strengths, exponents=exponents,
             smallest_ratio=smallest_ratio, n_features_to_select=n_features_to_select,
             n_init=n_init, standardize=standardize, weights=weights, nystrom=nystrom,
-            random_state=random_state,
+            random_state=random_state, must_include=must_include, feature_groups=feature_groups,
         )  # fmt: skip
         self.epsilon = epsilon
 
@@ -662,6 +691,8 @@ IDLE = (
          "without kernel='sum', whose kernels it approximates"),
     Idle("base_kernel", lambda own: _named(own) != "sum",
          "without kernel='sum': it is the kernel of a feature there"),
+    Idle("feature_groups", lambda own: _named(own) not in ("sum", "precomputed"),
+         "without a sum of kernels, kernel='sum': only there several columns can have one weight"),
     Idle("standardize", lambda own: _named(own) == "sum",
          "with kernel='sum', whose kernels have widths in standard deviations and a mean diagonal "
          "of 1"),

@@ -110,6 +110,8 @@ SCORES = {
     "parameters": Form(REAL, ("folds", "sizes"), nan=True, infinite=True),
     "n_used": Form("i8", ("folds", "sizes"), low=0),
     "chance": Form(REAL, ("folds",), nan=True),
+    "costs_per_fold": Form(REAL, ("folds", "sizes"), low=0, optional=True),
+    "full_costs": Form(REAL, ("sizes",), low=0, optional=True),
     "supports_indptr": Form(WHOLE, ("folds", "sizes + 1"), low=0, optional=True),
     "supports_indices": Form(WHOLE, ("entries",), low=0, optional=True),
 }

@@ -17,6 +17,7 @@ from kernelpath.errors import DataError
 from kernelpath.estimators import _path_cv_routing as routing
 from kernelpath.estimators._base import NotebookCard, PlainSelector
 from kernelpath.estimators._path_cv_checks import baseline_studies, prepare
+from kernelpath.estimators._path_cv_constraints import already_told
 from kernelpath.evaluation.checkpoint import FoldStore
 from kernelpath.evaluation.cross_validation import CrossValidation, FittedModel, FullPoint
 from kernelpath.evaluation.nested import nested_score
@@ -92,8 +93,9 @@ class PathCV(NotebookCard, PlainSelector, BaseEstimator):
     random_state : int, RandomState or None
         Shuffling of folds, inner folds and forests.  None means 0: two runs agree, as far as
         selector and predictor themselves are seeded.
-    budget : int, optional
-        Largest number of features to choose, under any named rule.
+    budget : int or float, optional
+        Largest number of features to choose, under any named rule; with ``costs``, the largest cost
+        of the chosen features together.
     tolerance : float
         Loss of score that is accepted, for ``rule="tolerance"``.
     inner_cv : int, splitter or None
@@ -124,6 +126,16 @@ class PathCV(NotebookCard, PlainSelector, BaseEstimator):
         Selectors and estimators of others get the table as it is.
     identifiers : {"drop", "keep"}
         Whether columns that name rows are left out: see :class:`LpKTASelector`.
+    must_include : sequence of str or int, or mask, optional
+        Columns that are chosen at every size and in every fold, by name, pattern (``"lab_*"``),
+        position or mask; also where they are constant, or name rows.
+    feature_groups : list of lists of columns, dict of them by name, or labels, optional
+        Columns that go in or out together: named as in ``must_include``, or by one label for each
+        column.  Sizes count columns.
+    costs : dict of str to float, or array of shape (n_features,), optional
+        What a column costs to measure, not negative; 1 for those that a dict does not name.
+        ``budget`` is then a cost, ``scores_`` and ``operating_point_`` say what features cost, and
+        ``plot(x="cost")`` draws scores against it.
 
     Attributes
     ----------
@@ -151,6 +163,13 @@ class PathCV(NotebookCard, PlainSelector, BaseEstimator):
     SVM take their place (one-dimensional Nystrom maps of the chosen features for
     ``"weighted_kernel"``, a joint one for ``"joint_rbf"``).
 
+    ``must_include``, ``feature_groups`` and ``costs`` go to a selector that has these settings, as
+    :class:`LpKTASelector` does.  Scores of any other ranking are put in order here: columns that
+    must be in come first, the score of a group is the best of its columns', and scores of which
+    none is negative are divided by costs, a group's being the sum of its columns'.  A selector
+    whose path is no ranking and that lacks the setting is refused; costs are only counted then,
+    with a warning.
+
     Examples
     --------
     >>> import kernelpath as kp
@@ -174,7 +193,7 @@ class PathCV(NotebookCard, PlainSelector, BaseEstimator):
         n_jobs: int | None = None,
         verbose: int = 0,
         random_state: Any = None,
-        budget: int | None = None,
+        budget: float | None = None,
         tolerance: float = 0.01,
         inner_cv: Any = None,
         baselines: Any = (),
@@ -186,6 +205,9 @@ class PathCV(NotebookCard, PlainSelector, BaseEstimator):
         memory_limit: int | str = 2**30,
         missing: str = "kernel",
         identifiers: str = "drop",
+        must_include: Any = None,
+        feature_groups: Any = None,
+        costs: Any = None,
     ) -> None:
         self.selector = selector
         self.predictor = predictor
@@ -208,6 +230,9 @@ class PathCV(NotebookCard, PlainSelector, BaseEstimator):
         self.memory_limit = memory_limit
         self.missing = missing
         self.identifiers = identifiers
+        self.must_include = must_include
+        self.feature_groups = feature_groups
+        self.costs = costs
 
     # -- fit ----------------------------------------------------------------------------------
 
@@ -284,8 +309,9 @@ class PathCV(NotebookCard, PlainSelector, BaseEstimator):
     def _nested_fit(self, selector: Any, store: FoldStore, X: Any, y: Any, **params: Any) -> PathCV:
         """The whole procedure on other rows, for the outer loop."""
         inner = clone(self).set_params(
-            nested=False, baselines=(), verbose=0, task=self.task_, selector=selector
-        )
+            nested=False, baselines=(), verbose=0, task=self.task_, selector=selector,
+            **already_told(selector),
+        )  # fmt: skip
         inner._interrupted = store  # its folds are kept with the others
         return inner.fit(X, y, **params)
 
@@ -401,7 +427,7 @@ class PathCV(NotebookCard, PlainSelector, BaseEstimator):
                 self._models[k] = run.model_at(k)
 
     def choose(
-        self, rule: Any = None, *, budget: int | None = None, tolerance: float | None = None
+        self, rule: Any = None, *, budget: float | None = None, tolerance: float | None = None
     ) -> OperatingPoint:
         """Operating point under another rule, from the same cross-validation.
 
@@ -440,6 +466,7 @@ class PathCV(NotebookCard, PlainSelector, BaseEstimator):
         """Everything that is known about a size."""
         point = self._run.point_at(k) if hasattr(self, "_run") else _loaded_point(self.path_, k)
         fitted = self._models.get(k)
+        costs = self.scores_.full_costs
         return OperatingPoint(
             n_features=k,
             score=float(self.scores_.mean[position]),
@@ -453,6 +480,7 @@ class PathCV(NotebookCard, PlainSelector, BaseEstimator):
             rule=rule if isinstance(rule, str) else getattr(rule, "__name__", type(rule).__name__),
             scoring=self.scores_.scoring,
             parameter_name=self.path_.parameter_name,
+            cost=None if costs is None else float(costs[position]),
         )
 
     def plot(self, ax: Any = None, *, baselines: Any = None, x: str = "log") -> Any:

@@ -58,9 +58,16 @@ def fold_key(study: Study, fingerprint: str, split: Split) -> str:
         study.seed,
         study.metadata,
         study.routed,  # scores count weights only where nobody routes them
+        _constraint_parts(study),
         split,
     )
     return work_key(*settings)
+
+
+def _constraint_parts(study: Study) -> tuple | None:
+    """What a hash is to know of the constraints, without what is computed from them."""
+    own = study.constraints
+    return None if own is None else (own.unit, own.kept, own.costs, study.obeys)
 
 
 def work_key(*settings: Any) -> str:
@@ -235,7 +242,7 @@ class Tracer:
         self._work = work_key(
             "trace", fingerprint, study.selector, study.task, study.sample_weight,
             study.metadata.get("selector"), study.numbers_only, study.routed, names,
-            table.categorical,
+            table.categorical, _constraint_parts(study),
         )  # fmt: skip
 
     def _key(self, rows: Any) -> str:

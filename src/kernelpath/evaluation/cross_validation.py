@@ -68,6 +68,8 @@ class CrossValidation:
         What is finished, of this run and of earlier ones.
     n_jobs : int or None
         Folds at the same time.
+    costs : ndarray of shape (n_sizes,) or None
+        What the features of every size cost on the path of all rows.
     """
 
     study: Study
@@ -82,6 +84,7 @@ class CrossValidation:
     baselines: dict[str, Study]
     store: FoldStore
     n_jobs: int | None = None
+    costs: NDArray[np.float64] | None = None
 
     # -- folds ---------------------------------------------------------------------------------
 
@@ -105,7 +108,8 @@ class CrossValidation:
             study, self.splits, self.fingerprint, self.store, meter, n_jobs=self.n_jobs,
             label=label,
         )  # fmt: skip
-        return collect(study, folds, self.scoring, self.n_columns)
+        costs = self.costs if study is self.study else None
+        return collect(study, folds, self.scoring, self.n_columns, costs)
 
     @property
     def n_columns(self) -> int:
@@ -123,7 +127,7 @@ class CrossValidation:
         results = self.finished()
         if all(result is None for result in results):
             return None
-        return collect(self.study, results, self.scoring, self.n_columns)
+        return collect(self.study, results, self.scoring, self.n_columns, self.costs)
 
     def explain(self, interrupt: KeyboardInterrupt) -> None:
         """Let an interrupt say what the run has to show, and how to go on."""

@@ -50,6 +50,8 @@ class OperatingPoint(Frozen):
         Name of the measure; a larger score is better.
     parameter_name : str
         Name of the path parameter.
+    cost : float, optional
+        What the selected features cost together, where features have costs.
 
     Examples
     --------
@@ -71,6 +73,7 @@ class OperatingPoint(Frozen):
     rule: str = ""
     scoring: str = "score"
     parameter_name: str = "p"
+    cost: float | None = None
 
     def __post_init__(self) -> None:
         checks.whole("n_features", self.n_features, must="be an integer", error=TypeError)
@@ -89,6 +92,9 @@ class OperatingPoint(Frozen):
         self._set(n_features=int(self.n_features), weights=weights, support=support, **numbers)
         self._set(feature_names=tuple(map(str, names)), settings=_plain(self.settings))
         self._set(**{name: str(getattr(self, name)) for name in texts})
+        if self.cost is not None:
+            checks.real("cost", self.cost, at_least=0, must=checks.NOT_NEGATIVE)
+            self._set(cost=float(self.cost))
 
     def to_state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """JSON-able metadata and plain arrays that :meth:`from_state` reads."""
@@ -97,6 +103,8 @@ class OperatingPoint(Frozen):
             for name in ("n_features", "predictor", "rule", "scoring", "parameter_name")
         }
         meta |= {"feature_names": list(self.feature_names), "settings": _plain(self.settings)}
+        if self.cost is not None:
+            meta["cost"] = self.cost
         # An array, because JSON has no NaN.
         numbers = np.array([self.score, self.se, self.parameter])
         return meta, {"numbers": numbers, "weights": self.weights, "support": self.support}
@@ -106,17 +114,19 @@ class OperatingPoint(Frozen):
         """Build the point again; a state that does not fit together is a ValueError."""
         numbers = ("score", "se", "parameter")
         stored = {f.name for f in fields(cls)} - {*numbers, "weights", "support"}
-        missing = sorted(stored - meta.keys())
+        missing = sorted(stored - meta.keys() - {"cost"})
         missing += sorted({"numbers", "weights", "support"} - arrays.keys())
         if missing:
             raise ValueError(f"the state of the operating point lacks {', '.join(missing)}")
         values = frozen_vector(arrays["numbers"], float, "numbers", len(numbers))
-        known = {name: meta[name] for name in stored} | dict(zip(numbers, values.tolist()))
+        known = {name: meta.get(name) for name in stored} | dict(zip(numbers, values.tolist()))
         return cls(weights=arrays["weights"], support=arrays["support"], **known)
 
     def __repr__(self) -> str:
         noun = "feature" if self.n_features == 1 else "features"
         parts = [f"{self.n_features} {noun}", f"{self.scoring} {score_text(self.score, self.se)}"]
+        if self.cost is not None:
+            parts.append(f"cost {self.cost:g}")
         if not np.isnan(self.parameter):
             parts.append(f"{self.parameter_name} = {self.parameter:.4g}")
         if self.predictor:
@@ -143,7 +153,8 @@ def _plain_number(value: Any) -> Any:
 def best(scores: PathScores, *, budget: Any = None, tolerance: Any = None) -> int:
     """Largest mean; among ties the fewest features."""
     scores.best()  # refuses scores without a finished fold
-    return int(scores.reaching(float(scores.mean[: _affordable(scores, budget)].max()))[0])
+    able = _affordable(scores, budget)
+    return _fewest(scores, float(scores.mean[able].max()), able)
 
 
 def one_se(scores: PathScores, *, budget: Any = None, tolerance: Any = None) -> int:
@@ -158,30 +169,49 @@ def one_se(scores: PathScores, *, budget: Any = None, tolerance: Any = None) -> 
             "rule 'one_se' needs at least two folds for a standard error; taking the best size",
         )
         return top
-    return int(scores.reaching(float(scores.mean[top]) - error)[0])
+    return _fewest(scores, float(scores.mean[top]) - error, _affordable(scores, budget))
 
 
 def within_budget(scores: PathScores, *, budget: Any = None, tolerance: Any = None) -> int:
-    """Largest mean among the sizes of at most ``budget`` features; ties go to the fewest."""
-    return best(scores, budget=_checked_budget(budget, required=True))
+    """Largest mean among the sizes within the budget; ties go to the fewest features."""
+    return best(scores, budget=_checked_budget(budget, required=True, costly=_costly(scores)))
 
 
 def within_tolerance(scores: PathScores, *, budget: Any = None, tolerance: Any = None) -> int:
     """Fewest features with a mean at most ``tolerance``, in units of the score, below the best."""
     tolerance = _checked_tolerance(tolerance, required=True)
-    return int(scores.reaching(float(scores.mean[best(scores, budget=budget)]) - tolerance)[0])
+    top = float(scores.mean[best(scores, budget=budget)])
+    return _fewest(scores, top - tolerance, _affordable(scores, budget))
 
 
-def _affordable(scores: PathScores, budget: Any) -> int:
-    """Number of sizes within the budget, which are the first ones."""
+def _fewest(scores: PathScores, target: float, able: np.ndarray) -> int:
+    """First of the sizes ``able`` whose mean reaches the target."""
+    reaching = scores.reaching(target)
+    return int(reaching[able[reaching]][0])
+
+
+def _costly(scores: PathScores) -> bool:
+    """Whether a budget is one of costs, and not of features."""
+    return scores.costs_per_fold is not None or scores.full_costs is not None
+
+
+def _affordable(scores: PathScores, budget: Any) -> np.ndarray:
+    """Mask of the sizes within the budget: of features, or of costs where features have some.
+
+    What counts is the cost of the model of all rows, if that is known: it is the one to be paid.
+    """
     if budget is None:
-        return len(scores.n_features)
-    count = int(np.searchsorted(scores.n_features, budget, side="right"))
-    if count == 0:
-        raise DataError(
-            f"no size has at most {budget} features; the smallest is {scores.n_features[0]}"
-        )
-    return count
+        return np.ones(len(scores.n_features), dtype=bool)
+    if not _costly(scores):
+        spent, text = scores.n_features, "no size has at most {:g} features; the smallest is {:g}"
+    else:
+        full = scores.full_costs
+        spent = scores.costs if full is None else full
+        text = "no size costs at most {:g}; the cheapest costs {:g}"
+    able = spent <= budget
+    if not able.any():
+        raise DataError(text.format(budget, spent.min()))
+    return able
 
 
 RULES: dict[str, Callable[..., int]] = dict(
@@ -189,8 +219,15 @@ RULES: dict[str, Callable[..., int]] = dict(
 )
 
 
-def check_rule(rule: Rule, budget: int | None = None, tolerance: float | None = 0.01) -> None:
+def check_rule(
+    rule: Rule,
+    budget: float | None = None,
+    tolerance: float | None = 0.01,
+    costly: bool = False,
+) -> None:
     """Refuse an unknown rule or one that lacks its number, before any long work.
+
+    ``costly`` says that the budget is one of costs, and not of features.
 
     Examples
     --------
@@ -200,7 +237,7 @@ def check_rule(rule: Rule, budget: int | None = None, tolerance: float | None = 
         ...
     ValueError: rule 'budget' needs a budget, the largest allowed number of features
     """
-    _checked_budget(budget, required=isinstance(rule, str) and rule == "budget")
+    _checked_budget(budget, required=isinstance(rule, str) and rule == "budget", costly=costly)
     _checked_tolerance(tolerance, required=isinstance(rule, str) and rule == "tolerance")
     if callable(rule) or (isinstance(rule, str) and rule in RULES):
         return
@@ -208,7 +245,7 @@ def check_rule(rule: Rule, budget: int | None = None, tolerance: float | None = 
 
 
 def choose(
-    scores: PathScores, rule: Rule, *, budget: int | None = None, tolerance: float | None = 0.01
+    scores: PathScores, rule: Rule, *, budget: float | None = None, tolerance: float | None = 0.01
 ) -> int:
     """Index into ``scores.n_features`` that a rule chooses.
 
@@ -217,9 +254,10 @@ def choose(
     scores : PathScores
     rule : {"best", "one_se", "budget", "tolerance"} or callable
         A callable takes the scores and returns a number of features that was scored.
-    budget : int, optional
-        Largest allowed number of features: the rule looks at sizes up to it only.  The rule
-        ``"budget"`` needs one and is ``"best"`` otherwise; a callable is not told.
+    budget : int or float, optional
+        Largest allowed number of features or, where features have costs, largest allowed cost: the
+        rule looks at sizes within it only.  The rule ``"budget"`` needs one and is ``"best"``
+        otherwise; a callable is not told.
     tolerance : float, default=0.01
         Loss of score that is accepted, in units of the score, for the rule ``"tolerance"``.
 
@@ -243,7 +281,7 @@ def choose(
     >>> choose(scores, lambda scores: scores.n_features[0])
     0
     """
-    check_rule(rule, budget, tolerance)
+    check_rule(rule, budget, tolerance, _costly(scores))
     if isinstance(rule, str):
         return RULES[rule](scores, budget=budget, tolerance=tolerance)
     chosen = rule(scores)
@@ -256,11 +294,14 @@ def choose(
         raise DataError(f"rule {name!r} chose a size without a score: {error}") from None
 
 
-def _checked_budget(budget: Any, *, required: bool) -> int | None:
+def _checked_budget(budget: Any, *, required: bool, costly: bool = False) -> float | None:
     if budget is None:
         if required:
             raise ValueError("rule 'budget' needs a budget, the largest allowed number of features")
         return None
+    if costly:
+        checks.real("budget", budget, at_least=0, must="be a cost, a number of at least 0")
+        return float(budget)
     checks.whole("budget", budget, must="be a positive integer", error=TypeError)
     checks.whole("budget", int(budget), at_least=1, must="be a positive integer")
     return int(budget)

@@ -139,9 +139,16 @@ def _worker(
 
 
 def collect(
-    study: Study, results: Sequence[FoldResult | None], scoring: str, n_columns: int
+    study: Study,
+    results: Sequence[FoldResult | None],
+    scoring: str,
+    n_columns: int,
+    full_costs: Any = None,
 ) -> PathScores:
-    """Scores of all folds; a fold that is not complete has none."""
+    """Scores of all folds; a fold that is not complete has none.
+
+    ``full_costs`` is what the features cost on the path of all rows.
+    """
     empty = FoldResult.empty(n_columns, len(study.sizes))
     known = [r if r is not None and r.complete else empty for r in results]
     return PathScores(
@@ -152,4 +159,15 @@ def collect(
         predictors=[r.chosen for r in known],
         chance=np.array([r.chance for r in known]),
         scoring=scoring,
+        costs_per_fold=_costs(study, known),
+        full_costs=full_costs,
     )
+
+
+def _costs(study: Study, results: Sequence[FoldResult]) -> Any:
+    """What the features of every fold and size cost; None where nobody asks."""
+    own = study.constraints
+    if own is None or own.costs is None:
+        return None
+    none = np.zeros(0, dtype=np.intp)
+    return np.array([[own.cost(none if c is None else c) for c in r.columns] for r in results])

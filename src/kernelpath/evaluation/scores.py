@@ -52,6 +52,10 @@ class PathScores(Frozen):
         Score of the constant prediction, made without any feature; NaN, the default, if unknown.
     scoring : str
         Name of the measure.
+    costs_per_fold : array of shape (n_folds, n_sizes), optional
+        What the features of the fold cost, where features have costs.
+    full_costs : array of shape (n_sizes,), optional
+        The same for the model of all rows: what a user of that size has to pay.
 
     See Also
     --------
@@ -78,6 +82,8 @@ class PathScores(Frozen):
     n_used: Any = None
     chance: Any = None
     scoring: str = "score"
+    costs_per_fold: Any = None
+    full_costs: Any = None
 
     def __post_init__(self) -> None:
         sizes = frozen_vector(
@@ -104,6 +110,9 @@ class PathScores(Frozen):
             chance=frozen_vector(chance, float, "chance", shape[0]),
         )
         self._set(n_used=self._checked_used())
+        for name, form in (("costs_per_fold", shape), ("full_costs", shape[1:])):
+            if getattr(self, name) is not None:
+                self._set(**{name: _checked_costs(getattr(self, name), name, form)})
 
     def _checked_used(self) -> np.ndarray:
         """Numbers of used features, in agreement with the supports of the finished folds."""
@@ -154,6 +163,14 @@ class PathScores(Frozen):
         unit = size_exponent(np.abs(done).max())  # R squared may be any negative number
         spread = in_units(in_units(done, unit).std(axis=0, ddof=1), -unit)
         return spread / np.sqrt(len(done))
+
+    @property
+    def costs(self) -> np.ndarray | None:
+        """Mean over the finished folds of what the features of a size cost; None without costs."""
+        if self.costs_per_fold is None:
+            return None
+        done = self.costs_per_fold[self.finished]
+        return done.mean(axis=0) if len(done) else np.full(len(self.n_features), np.nan)
 
     @property
     def chance_mean(self) -> float:
@@ -208,10 +225,17 @@ class PathScores(Frozen):
         return int(self.reaching(float(self.mean.max()))[0])
 
     def to_frame(self) -> pd.DataFrame:
-        """One row per size: n_features, mean, se, and the score in every fold."""
+        """One row per size: n_features, mean, se, and the score in every fold.
+
+        Where features have costs, ``cost`` is the mean over the folds, and ``full_cost`` that of
+        the model of all rows.
+        """
         import pandas as pd
 
-        columns: dict[str, Any] = {"n_features": self.n_features, "mean": self.mean, "se": self.se}
+        columns: dict[str, Any] = {"n_features": self.n_features}
+        known = {"cost": self.costs, "full_cost": self.full_costs}
+        columns |= {name: costs for name, costs in known.items() if costs is not None}
+        columns |= {"mean": self.mean, "se": self.se}
         columns |= {f"fold_{i}": row for i, row in enumerate(self.per_fold)}
         return pd.DataFrame(columns, copy=True)
 
@@ -224,6 +248,8 @@ class PathScores(Frozen):
             "n_columns": self.n_columns,
         }
         arrays = {name: getattr(self, name) for name in plain}
+        costs = {name: getattr(self, name) for name in ("costs_per_fold", "full_costs")}
+        arrays |= {name: array for name, array in costs.items() if array is not None}
         if self.supports:
             arrays["supports_indptr"] = np.array([s.csr.indptr for s in self.supports])
             arrays["supports_indices"] = np.concatenate([s.csr.indices for s in self.supports])
@@ -238,6 +264,7 @@ class PathScores(Frozen):
         if missing:
             raise ValueError(f"the state of the scores lacks {', '.join(missing)}")
         known: dict[str, Any] = {name: arrays[name] for name in plain}
+        known |= {name: arrays.get(name) for name in ("costs_per_fold", "full_costs")}
         known |= {"scoring": meta["scoring"], "predictors": meta["predictors"]}
         return cls(supports=_read_supports(meta["n_columns"], arrays), **known)
 
@@ -295,6 +322,15 @@ def _frozen_matrix(values: Any, dtype: Any, name: str, shape: tuple[int | None, 
         raise ValueError(f"{name} must have shape {wanted}, got {matrix.shape}")
     matrix.setflags(write=False)
     return matrix
+
+
+def _checked_costs(costs: Any, name: str, shape: tuple[int, ...]) -> np.ndarray:
+    """Costs as a read-only array: finite, and none below 0."""
+    array = np.array(costs, dtype=float)
+    if array.shape != shape or not np.all((array >= 0) & np.isfinite(array)):
+        raise ValueError(f"{name} must be finite numbers of at least 0, of shape {shape}")
+    array.setflags(write=False)
+    return array
 
 
 def _check_rows(per_fold: np.ndarray) -> None:

@@ -24,6 +24,7 @@ from kernelpath.errors import DataError, naming
 from kernelpath.predictors.base import MEMORY_LIMIT, HeldOutOutputs, Predictor, TrainingRows
 from kernelpath.predictors.libsvm import Task
 from kernelpath.predictors.models import ConstantModel
+from kernelpath.tables.constraints import Constraints
 from kernelpath.tables.missing import imputed
 from kernelpath.tables.rows import DistinctRows, distinct, one_by_group, told_apart
 from kernelpath.tables.table import Table
@@ -79,6 +80,12 @@ class Study:
         Which rows are the same; None where nobody asks.
     weigh_scores : bool
         Whether held-out rows count in scores by their weight.
+    constraints : Constraints or None
+        What every choice obeys.
+    obeys : bool
+        Whether the selector sees to that itself; else its ranking is put in order.
+    constrained_by : dict
+        The constraints as the user gave them.
     """
 
     rows: Table
@@ -99,6 +106,9 @@ class Study:
     unit: int = 0
     copies: Copies | None = None
     weigh_scores: bool = False
+    constraints: Constraints | None = None
+    obeys: bool = True
+    constrained_by: dict[str, Any] = field(default_factory=dict)
 
     def trace(self, rows: NDArray[np.intp], report: bool = False) -> ChoicesBySize:
         """Trace the path from some rows, and only from those."""
@@ -111,7 +121,10 @@ class Study:
             X = taken
         offered = None if self.routed else weight
         params = self._metadata("selector", rows)
-        return trace(self.selector, X, self.y[rows], offered, params, report=report)
+        traced = trace(self.selector, X, self.y[rows], offered, params, report=report)
+        if self.constraints is None or self.obeys:
+            return traced
+        return traced.under(self.constraints)
 
     def part(
         self,

@@ -22,6 +22,7 @@ FORMS = {
     "path": Form("u1", ("path",), optional=True),
     "order": Form(WHOLE, ("ranked",), low=0, optional=True),
     "importance": Form(REAL, ("columns",), nan=True, infinite=True, optional=True),
+    "ends": Form(WHOLE, ("cuts",), low=1, optional=True),
 }
 WARNINGS = {kind.__name__: kind for kind in (UserWarning, RuntimeWarning, ConvergenceWarning)}
 NAMED = (
@@ -39,7 +40,8 @@ def trace_state(traced: ChoicesBySize, selector: Any) -> Arrays | None:
     if traced.path is None:
         assert traced.order is not None
         assert traced.importance is not None
-        return {"order": traced.order, "importance": traced.importance}
+        ends = {} if traced.ends is None else {"ends": traced.ends}
+        return {"order": traced.order, "importance": traced.importance, **ends}
     own = type(selector).__module__.startswith("kernelpath.")
     extension = traced.path.extension
     if (traced.kernel and not own) or (extension is not None and extension.to_state() is None):
@@ -64,7 +66,11 @@ def traced_from(arrays: Arrays, selector: Any, n_columns: int) -> ChoicesBySize:
     order = arrays["order"].astype(np.intp)
     if len(np.unique(order)) != len(order) or not 0 < len(order) <= n_columns > order.max():
         raise ValueError("the ranking is not one of these columns")
-    return ChoicesBySize(n_columns, order=order, importance=arrays["importance"].copy())
+    ends = arrays.get("ends")
+    if ends is not None and ((np.diff(ends) <= 0).any() or ends[-1:].tolist() != [len(order)]):
+        raise ValueError("the sizes of the ranking are none that it can have")
+    importance = arrays["importance"].copy()
+    return ChoicesBySize(n_columns, order=order, importance=importance, ends=ends)
 
 
 def heard(

@@ -72,6 +72,11 @@ class Constraints:
         """Number of units."""
         return len(self.unit_sizes)
 
+    @property
+    def is_free(self) -> bool:
+        """Whether any choice is allowed, though it may cost something."""
+        return self.n_units == len(self.unit) and not self.kept.any()
+
     @cached_property
     def unit_sizes(self) -> NDArray[np.intp]:
         """Number of columns of each unit."""
@@ -210,9 +215,9 @@ def unit_of_columns(
     if groups is None:
         return np.arange(n)
     if isinstance(groups, Mapping):
-        return _in_order(_labels(list(groups.values()), table, setting))
+        return numbered(_labels(list(groups.values()), table, setting))
     if not isinstance(groups, str) and _nested(groups):
-        return _in_order(_labels(list(groups), table, setting))
+        return numbered(_labels(list(groups), table, setting))
     labels = np.asarray(unmasked(groups, setting), dtype=object)
     if labels.shape != (n,):
         raise _wrong(
@@ -222,7 +227,7 @@ def unit_of_columns(
     for label in labels.tolist():
         if is_missing(label):
             raise _wrong(f"{setting} has a label that is missing; give every column one.")
-    return _in_order(labels.tolist(), setting)
+    return numbered(labels.tolist(), setting)
 
 
 def _nested(groups: Any) -> bool:
@@ -244,8 +249,14 @@ def _labels(groups: list[Any], table: Table, setting: str) -> list[Any]:
     return labels
 
 
-def _in_order(labels: list[Any], setting: str = "feature_groups") -> NDArray[np.intp]:
-    """Labels as numbers in the order in which they are met."""
+def numbered(labels: list[Any], setting: str = "feature_groups") -> NDArray[np.intp]:
+    """Labels as numbers in the order in which they are met.
+
+    Examples
+    --------
+    >>> numbered(["b", "a", "b"]).tolist()
+    [0, 1, 0]
+    """
     seen: dict[Any, int] = {}
     try:
         return np.array([seen.setdefault(label, len(seen)) for label in labels], dtype=np.intp)

@@ -105,7 +105,12 @@ class ChoicesBySize:
         return SizedPoint(columns, point.weights[columns], point.parameter)
 
     def under(self, constraints: Constraints) -> ChoicesBySize:
-        """The same as a ranking that obeys constraints: of a path, the order of entry."""
+        """The same as a ranking that obeys constraints: of a path, the order of entry.
+
+        A path stays what it is where nothing has to be in or go together.
+        """
+        if self.path is not None and constraints.is_free:
+            return self
         if self.order is not None:
             assert self.importance is not None
             scores = self.importance

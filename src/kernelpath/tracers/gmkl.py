@@ -81,23 +81,16 @@ def trace(
 def path_of(
     solutions: list[Solution],
     parameters: NDArray[np.float64],
-    features: NDArray[np.intp],
-    n_features: int,
     *,
     method: str,
     parameter_name: str,
     **more: Any,
 ) -> FeaturePath:
-    """Path over features from solutions over kernels; ``features`` says whose each kernel is.
-
-    A kernel of many features, marked by -1, belongs to none.
-    """
-    rows = [feature_weights(one.weights, features, n_features) for one in solutions]
+    """Path over features from solutions over kernels, with the weights of the features."""
     return build_path(
         method=method,
         parameter_name=parameter_name,
         parameters=parameters,
-        weights=np.array(rows),
         values=[one.objective for one in solutions],
         kkt=[one.residual for one in solutions],
         gaps=[one.gap for one in solutions],
@@ -108,7 +101,10 @@ def path_of(
 def feature_weights(
     weights: NDArray[np.float64], features: NDArray[np.intp], n_features: int
 ) -> NDArray[np.float64]:
-    """Sum of the weights of the kernels of each feature; what is next to nothing is nothing."""
+    """Sum of the weights of the kernels of each feature; what is next to nothing is nothing.
+
+    ``features`` says whose each kernel is; one of many features, marked by -1, belongs to none.
+    """
     own = features >= 0
     total = np.bincount(features[own], weights[own], minlength=n_features)
     return np.where(total > SELECTED * total.max(initial=0.0), total, 0.0)

@@ -55,6 +55,12 @@ class GroupedKernels(SumKernel):
         """The same for many rows."""
         return self._kernel.large_gram(weights[self._groups] * self._shares)
 
+    def cross_times(
+        self, weights: NDArray[np.float64], rows: Any, U: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """``K(rows, training rows) U`` of the weighted sum."""
+        return self._kernel.cross_times(weights[self._groups] * self._shares, rows, U)
+
     def as_factors(self) -> Factors | None:
         """The factors of the kernels of each group as one; None where a kernel has none."""
         own = self._kernel.as_factors()
