@@ -223,8 +223,8 @@ def test_ways_to_name_fixed_columns():
 def test_constant_columns_that_must_be_in_are_in_without_a_weight():
     Z = X.copy()
     Z[:, 1] = 5.0
+    pairs = kp.NMMKLSelector(2, groups=[j // 2 for j in range(D)], must_include=[1])
     with pytest.warns(UserWarning, match="constant"):
-        pairs = kp.NMMKLSelector(2, groups=[j // 2 for j in range(D)], must_include=[1])
         point = pairs.fit(Z, LABELS).path_[-1]
     assert point.support[[0, 1]].all()
     assert point.n_selected == 4

@@ -1,15 +1,16 @@
 """lp-KTA under constraints, against one coordinate of the objective at a time."""
 
 import io
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference import lp_kta as slow
 
 import kernelpath as kp
+from reference import lp_kta as slow
 
 RNG = np.random.default_rng(0)
 N, D = 60, 9
@@ -21,7 +22,8 @@ def twin(path, alignments, groups, must, costs, tol=1e-3):
     """Weights, support and objective of every point, from the definition in the docstring."""
     origin = path.provenance
     lam1, lam2 = origin["bregman_strength"], origin["norm_strength"]
-    units = [*groups, *([j] for j in range(len(alignments)) if j not in sum(groups, []))]
+    grouped = {j for group in groups for j in group}
+    units = [*groups, *([j] for j in range(len(alignments)) if j not in grouped)]
     paid = np.ones(len(units))
     if costs is not None and any(costs):
         paid = np.array([sum(costs[j] for j in unit) for unit in units])
@@ -49,7 +51,7 @@ def twin(path, alignments, groups, must, costs, tol=1e-3):
 )
 def test_every_point_is_that_of_the_definition(columns, sizes, must, costs, solver):
     ends = np.cumsum([0, *sizes])
-    groups = [columns[a:b] for a, b in zip(ends, ends[1:])]
+    groups = [columns[a:b] for a, b in pairwise(ends)]
     selector = kp.LpKTASelector(
         step=0.25, must_include=sorted(must), feature_groups=groups, costs=costs, solver=solver
     ).fit(X, LABELS)

@@ -19,7 +19,14 @@ from kernelpath.estimators._base import (
     require_target,
 )
 from kernelpath.estimators._gmkl_kernels import Reader, TrainingKernel, reader_for
-from kernelpath.mkl.feasible_sets import CappedSimplex, NonNegative, Simplex
+from kernelpath.estimators._gmkl_settings import (
+    IDLE,
+    by_rule,
+    check_objects,
+    probe_objects,
+    traces,
+)
+from kernelpath.mkl.feasible_sets import NonNegative, Simplex
 from kernelpath.mkl.losses import LOSSES, EpsilonInsensitive, Hinge, Loss
 from kernelpath.mkl.problem import Problem
 from kernelpath.mkl.regularizers import L1, Lp, NoRegularizer
@@ -41,8 +48,7 @@ from kernelpath.tables.targets import (
 from kernelpath.tracers import gmkl as tracing
 from kernelpath.tracers.gmkl import feature_weights, path_of, trace
 from kernelpath.utils import checks
-from kernelpath.utils.checks import Idle, refuse_idle
-from kernelpath.utils.probes import is_own, probe_dual, probe_feasible, probe_regularizer
+from kernelpath.utils.checks import refuse_idle
 from kernelpath.utils.progress import begin, progress_bar, working
 from kernelpath.utils.threads import one_thread_up_to
 from kernelpath.utils.units import in_units, size_exponent
@@ -225,11 +231,11 @@ class GMKLBase(PathSelector):
 
     def _learn(self, problem: Problem, table: Table, y: NDArray) -> None:
         probe_objects(self, problem)
-        if _by_rule(self):
+        if by_rule(self):
             begin("weights by a rule")
             weights = weights_by_rule(problem, self.weights, shares_of(self._rows.weight))
             self._keep(svm_at(problem, weights, self.tol))
-        elif not _traces(self):
+        elif not traces(self):
             begin("weights")
             self._keep(self._solve(problem))
         else:
@@ -618,102 +624,3 @@ must_include, feature_groups :
         values = self._values(X)[:, 0] * self._scale + self._mean
         with np.errstate(over="ignore"):
             return refuse_infinite(in_units(values, -self._unit))
-
-
-# -- what settings have to be ----------------------------------------------------------------------
-
-
-NEEDS = {
-    "regularizer": (("value", "gradient", "hess_diag"), "kp.L1(1.0)"),
-    "feasible": (("project", "start"), "kp.Simplex(1.0)"),
-    "loss": (("dual",), "'least_squares'"),
-}
-
-
-def check_objects(regularizer: Any, feasible: Any, loss: Any) -> None:
-    """Refuse what is no regularizer, set or loss, and a problem that nothing bounds."""
-    given = {"regularizer": regularizer, "feasible": feasible, "loss": loss}
-    for name, value in given.items():
-        methods, example = NEEDS[name]
-        if value is None or (name == "loss" and isinstance(value, str)):
-            continue
-        if isinstance(value, type):
-            raise TypeError(f"{name} must be an object such as {example}, got the class {value!r}")
-        if not all(hasattr(value, method) for method in methods):
-            raise TypeError(f"{name} must be an object such as {example}, got {value!r}")
-    bounded = feasible is not None and getattr(feasible, "bounded", True)
-    if isinstance(regularizer, NoRegularizer) and not bounded:
-        raise ValueError(
-            "NoRegularizer needs a bounded feasible set, such as kp.Simplex(1.0), or the weights "
-            "would grow without end"
-        )
-
-
-def probe_objects(estimator: Any, problem: Problem) -> None:
-    """Hold a regularizer, set or loss of the user's own against itself, at a few weights."""
-    n = problem.kernel.n_kernels
-    if not isinstance(estimator.loss, str | None) and is_own(estimator.loss):
-        for dual in problem.duals:
-            probe_dual(estimator.loss, dual, problem.kernel.n_rows)
-    if estimator.feasible is not None and is_own(estimator.feasible):
-        probe_feasible(estimator.feasible, n)
-    own = estimator.regularizer
-    if own is not None and is_own(own):
-        probe_regularizer(own, n, estimator.feasible)
-        if estimator.strengths is not None and hasattr(own, "with_strength"):
-            for strength in (0.5, 2.0):
-                probe_regularizer(own.with_strength(strength), n, estimator.feasible)
-
-
-# -- settings without effect -----------------------------------------------------------------------
-
-
-def _named(estimator: Any) -> str | None:
-    return estimator.kernel if isinstance(estimator.kernel, str) else None
-
-
-def _by_rule(estimator: Any) -> bool:
-    return not (isinstance(estimator.weights, str) and estimator.weights == "learn")
-
-
-def _traces(estimator: Any) -> bool:
-    return estimator.strengths is not None or estimator.exponents is not None
-
-
-def _fixed_sum(estimator: Any) -> bool:
-    simplex = isinstance(estimator.feasible, Simplex | CappedSimplex)
-    return simplex and isinstance(estimator.regularizer, L1 | None)
-
-
-ON_A_RULE = "on weights that are set by a rule"
-IDLE = (
-    Idle("nystrom", lambda own: _named(own) != "sum",
-         "without kernel='sum', whose kernels it approximates"),
-    Idle("base_kernel", lambda own: _named(own) != "sum",
-         "without kernel='sum': it is the kernel of a feature there"),
-    Idle("feature_groups", lambda own: _named(own) not in ("sum", "precomputed"),
-         "without a sum of kernels, kernel='sum': only there several columns can have one weight"),
-    Idle("standardize", lambda own: _named(own) == "sum",
-         "with kernel='sum', whose kernels have widths in standard deviations and a mean diagonal "
-         "of 1"),
-    Idle("strengths", _by_rule, f"{ON_A_RULE}, which are one point; a path needs weights='learn'"),
-    Idle("exponents", _by_rule, f"{ON_A_RULE}, which are one point; a path needs weights='learn'"),
-    Idle("regularizer", _by_rule, ON_A_RULE, "leave one of them out"),
-    Idle("feasible", _by_rule, ON_A_RULE, "leave one of them out"),
-    Idle("solver", _by_rule, ON_A_RULE, "leave one of them out"),
-    Idle("max_iter", _by_rule, ON_A_RULE, "leave one of them out"),
-    Idle("n_init", _by_rule, ON_A_RULE, "leave one of them out"),
-    Idle("n_init", lambda own: _named(own) in ("sum", "precomputed"),
-         "on a sum of kernels, whose problem is convex: one start finds the optimum"),
-    Idle("n_init", _traces, "along a path, where each point starts from the last"),
-    Idle("strengths", _fixed_sum, "where the sum of the weights is fixed",
-         "leave out feasible, or take another regularizer"),
-    Idle("n_features_to_select", lambda own: not _traces(own), "without strengths or exponents",
-         "give both"),
-    Idle("smallest_ratio", lambda own: own.strengths is None or np.ndim(own.strengths) > 0,
-         "without a number of strengths", "give both"),
-    Idle("C", lambda own: own.loss is not None and not isinstance(own.loss, str),
-         "beside a loss that is an object and has a cost of its own", "give it there"),
-    Idle("epsilon", lambda own: own.loss not in (None, "epsilon_insensitive"),
-         "with another loss than the eps-insensitive one"),
-)  # fmt: skip

@@ -492,8 +492,9 @@ class PathCV(NotebookCard, PlainSelector, BaseEstimator):
         baselines : sequence of str or dict of name to str or selector, optional
             As in the constructor.  Default: all that were scored so far.  Others are scored now,
             on the same folds, which takes as long as ``fit`` did for each.
-        x : {"log", "linear", "fraction"}
-            Axis of the number of features; ``"fraction"`` is the share of all columns.
+        x : {"log", "linear", "fraction", "cost"}
+            Axis of the number of features; ``"fraction"`` is the share of all columns, and
+            ``"cost"`` what the features cost on average over the folds, with ``costs``.
 
         Returns
         -------

@@ -119,7 +119,8 @@ class OperatingPoint(Frozen):
         if missing:
             raise ValueError(f"the state of the operating point lacks {', '.join(missing)}")
         values = frozen_vector(arrays["numbers"], float, "numbers", len(numbers))
-        known = {name: meta.get(name) for name in stored} | dict(zip(numbers, values.tolist()))
+        known: dict[str, Any] = {name: meta.get(name) for name in stored}
+        known |= dict(zip(numbers, values.tolist()))
         return cls(weights=arrays["weights"], support=arrays["support"], **known)
 
     def __repr__(self) -> str:
@@ -205,8 +206,8 @@ def _affordable(scores: PathScores, budget: Any) -> np.ndarray:
     if not _costly(scores):
         spent, text = scores.n_features, "no size has at most {:g} features; the smallest is {:g}"
     else:
-        full = scores.full_costs
-        spent = scores.costs if full is None else full
+        full: Any = scores.full_costs
+        spent = scores.costs if full is None else full  # type: ignore[assignment]
         text = "no size costs at most {:g}; the cheapest costs {:g}"
     able = spent <= budget
     if not able.any():

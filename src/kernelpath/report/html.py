@@ -216,6 +216,8 @@ def _facts(summary: Mapping[str, Any], method: str) -> list[str]:
             f"measured by {_words(cv['scoring'])}",
             f"size chosen by the rule “{RULES.get(cv['rule'], _words(cv['rule']))}”",
         ]
+        if cv["chosen"].get("cost") is not None:
+            facts.append(f"the chosen features cost {cv['chosen']['cost']:,g}")
         nested = cv["nested"]
         if nested is not None and nested["score"] is not None:
             facts.append(

@@ -35,6 +35,7 @@ MOST_JUNCTURES = 600
 MOST_TRACKED = 60  # features whose coming and going, or stability, is shown
 N_VIEWS = 12
 SETTINGS = ("predictor", "cv", "inner_cv", "scoring", "rule", "budget", "tolerance", "random_state")
+IF_GIVEN = ("must_include", "feature_groups", "costs")
 
 
 @working("summary")
@@ -322,6 +323,7 @@ def cv_section(model: PathCV) -> dict[str, Any]:
             "se": number(point.se),
             "predictor": point.predictor,
             "settings": {str(name): plain(value) for name, value in point.settings.items()},
+            **({} if point.cost is None else {"cost": number(point.cost)}),
         },
         "nested": None
         if nested is None
@@ -351,6 +353,10 @@ def add_to_sizes(sizes: list[dict[str, Any]], features: list[int], model: PathCV
             size["predictors"] = sorted({str(row[i]) for row in scores.predictors if row[i]})
         row = frequency[[i]].toarray()[0]
         size["frequency"] = numbers((row[features[place]] for place in size["features"]), 3)
+        if scores.full_costs is not None:
+            size["cost"] = number(scores.full_costs[i])
+        if scores.costs is not None:
+            size["cost_in_folds"] = number(scores.costs[i])
 
 
 def baselines_section(model: PathCV) -> list[dict[str, Any]]:
@@ -361,6 +367,7 @@ def baselines_section(model: PathCV) -> list[dict[str, Any]]:
             "n_features": own.n_features.tolist(),
             "score": numbers(own.mean),
             "se": numbers(own.se),
+            **({} if own.costs is None else {"cost_in_folds": numbers(own.costs)}),
         }
         for name, own in getattr(model, "baseline_scores_", {}).items()
     ]
@@ -388,6 +395,8 @@ def stability_section(model: PathCV, place: Callable[[int], int]) -> dict[str, A
 def settings_section(model: PathCV, selector: dict[str, Any]) -> dict[str, Any]:
     """Settings of the cross-validation and, with a prefix, of the selector."""
     own = {name: plain(getattr(model, name)) for name in SETTINGS}
+    asked = {name: getattr(model, name) for name in IF_GIVEN}
+    own |= {name: plain(value) for name, value in asked.items() if value is not None}
     return own | {f"selector: {name}": value for name, value in selector.items()}
 
 

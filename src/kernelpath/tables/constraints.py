@@ -1,6 +1,6 @@
 """What every choice of columns has to obey: some are always in, some go together, some cost more.
 
-The settings ``must_include``, ``feature_groups`` and ``costs`` mean the same wherever they are; they
+The settings ``must_include``, ``feature_groups`` and ``costs`` mean the same wherever they are, and
 are read here.
 """
 
@@ -203,9 +203,7 @@ def _wrong(text: str) -> DataError:
 # -- groups ----------------------------------------------------------------------------------------
 
 
-def unit_of_columns(
-    groups: Any, table: Table, setting: str = "feature_groups"
-) -> NDArray[np.intp]:
+def unit_of_columns(groups: Any, table: Table, setting: str = "feature_groups") -> NDArray[np.intp]:
     """Unit of each column, from 0 on in the order of the table; every column alone by default.
 
     ``groups`` is a list of groups, each a list of columns; a dict of them by name; or one label

@@ -12,10 +12,19 @@ FEW_SIZES = 12
 """So many sizes, or fewer, are ticks themselves, unless round numbers tell more."""
 
 
-def scale_x(ax: Any, scale: str, sizes: NDArray[np.int64], n_columns: int) -> None:
-    """Limits and readable ticks for some sizes; if they are few, every one that has room."""
+def scale_x(ax: Any, scale: str, sizes: NDArray, n_columns: int) -> None:
+    """Limits and readable ticks for some sizes; if they are few, every one that has room.
+
+    With the scale "cost" these are no sizes but what they cost.
+    """
     from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
+    if scale == "cost":
+        room = 0.03 * float(np.ptp(sizes)) or 1.0
+        ax.set_xlim(sizes.min() - room, sizes.max() + room)
+        ax.xaxis.set_major_locator(MaxNLocator(nbins=8, steps=[1, 2, 5, 10]))
+        ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
+        return
     low, high = int(sizes.min()), int(sizes.max())
     write = percent_text if scale == "fraction" else "{:,.0f}".format
     labels = FuncFormatter(lambda value, _: write(value))

@@ -39,7 +39,7 @@ from kernelpath.report.displays._layout import (
 )
 from kernelpath.utils.checks import one_of
 
-SCALES = ("log", "linear", "fraction")
+SCALES = ("log", "linear", "fraction", "cost")
 BACKGROUND = {"fc": "white", "ec": "none", "alpha": 0.85, "pad": 0.8}  # hides the grid
 NO_FOLD = "No fold is finished, so there are no scores yet."
 NO_SCORES = "The path was not cross-validated: there are no scores."
@@ -55,12 +55,15 @@ class ScoreCurve:
     name : str
     n_features, mean, se : ndarray of shape (n_sizes,)
         The scores are NaN where unknown.
+    costs : ndarray of shape (n_sizes,) or None
+        What the features cost, on average over the folds.
     """
 
     name: str
     n_features: NDArray[np.int64]
     mean: NDArray[np.float64]
     se: NDArray[np.float64]
+    costs: NDArray[np.float64] | None = None
 
     @property
     def known(self) -> bool:
@@ -71,7 +74,8 @@ class ScoreCurve:
     def shown(self) -> ScoreCurve:
         """The curve at the sizes with a score."""
         at = ~np.isnan(self.mean)
-        return ScoreCurve(self.name, self.n_features[at], self.mean[at], self.se[at])
+        costs = None if self.costs is None else self.costs[at]
+        return ScoreCurve(self.name, self.n_features[at], self.mean[at], self.se[at], costs)
 
 
 @dataclass(frozen=True)
@@ -91,7 +95,7 @@ class AccuracyDisplay(Picture):
     scoring : str
     n_columns : int
         Number of columns of the table.
-    x : {"log", "linear", "fraction"}
+    x : {"log", "linear", "fraction", "cost"}
 
     Examples
     --------
@@ -133,8 +137,9 @@ class AccuracyDisplay(Picture):
             Other methods, with the same measure.
         label : str
             Name of the main curve, written only when there are baselines.
-        x : {"log", "linear", "fraction"}
-            Number of features, or with "fraction" the share of all columns in percent.
+        x : {"log", "linear", "fraction", "cost"}
+            Number of features, with "fraction" the share of all columns in percent, or with "cost"
+            what the features cost on average over the folds.
         """
         others = dict(baselines or {})
         one_of("x", x, SCALES)
@@ -150,7 +155,8 @@ class AccuracyDisplay(Picture):
         if n_columns < largest:
             raise ValueError(f"n_columns is {n_columns}, but {largest} features were scored")
         named = [(label, scores), *others.items()]
-        curves = [ScoreCurve(str(name), s.n_features, s.mean, s.se) for name, s in named]
+        curves = [ScoreCurve(str(name), s.n_features, s.mean, s.se, s.costs) for name, s in named]
+        _check_costs(x, curves)
         return cls(
             main=curves[0],
             baselines=tuple(curves[1:]),
@@ -169,21 +175,25 @@ class AccuracyDisplay(Picture):
         ----------
         summary : dict
             As ``PathCV.summary()`` returns it.
-        x : {"log", "linear", "fraction"}
+        x : {"log", "linear", "fraction", "cost"}
         """
         one_of("x", x, SCALES)
         sizes, cv = summary["sizes"], summary["cv"]
         main = {"score": [one["score"] for one in sizes], "se": [one["se"] for one in sizes]}
         main |= {"name": summary["method"], "n_features": [one["n_features"] for one in sizes]}
+        if sizes and "cost_in_folds" in sizes[0]:
+            main["cost_in_folds"] = [one["cost_in_folds"] for one in sizes]
         curves = [
             ScoreCurve(
                 name=str(one["name"]),
                 n_features=np.array(one["n_features"], dtype=np.int64),
                 mean=floats(one["score"]),
                 se=floats(one["se"]),
+                costs=floats(one["cost_in_folds"]) if "cost_in_folds" in one else None,
             )
             for one in (main, *summary["baselines"])
         ]
+        _check_costs(x, curves)
         return cls(
             main=curves[0],
             baselines=tuple(curves[1:]),
@@ -221,7 +231,7 @@ class AccuracyDisplay(Picture):
                 continue
             # The dot tells where a curve ends, and shows a curve of one size.
             end = {"marker": "o", "markevery": [-1], "ms": 4}
-            ax.plot(self._x(curve.n_features), curve.mean, lw=1.3, zorder=3, **end, **_style(i))
+            ax.plot(self._x(curve), curve.mean, lw=1.3, zorder=3, **end, **_style(i))
         if self.main.known:
             self._draw_main(ax)
         if not np.isnan(self.chance):
@@ -241,12 +251,17 @@ class AccuracyDisplay(Picture):
             self._mark_chosen(ax, taken)
         return ax
 
-    def _x(self, n_features: Any) -> Any:
-        return np.asarray(n_features) / (self.n_columns if self.x == "fraction" else 1)
+    def _x(self, curve: ScoreCurve) -> Any:
+        """Places of the sizes of a curve on the horizontal axis."""
+        if self.x == "cost":
+            return curve.costs
+        return np.asarray(curve.n_features) / (self.n_columns if self.x == "fraction" else 1)
 
     def _dress(self, ax: Any, curves: list[ScoreCurve]) -> None:
         """Limits, ticks and words around the curves."""
-        what = "share of features" if self.x == "fraction" else "number of features"
+        what = {"fraction": "share of features", "cost": "cost of features"}.get(
+            self.x, "number of features"
+        )
         name = self.scoring if len(self.scoring) <= 40 else label(self.scoring)
         total = f"{self.n_columns:,}"
         # A name with an underscore is a name in code and stays as it is.
@@ -254,11 +269,13 @@ class AccuracyDisplay(Picture):
         title = ax.set_title(f"{heading} against {what}", loc="left")
         for text in (title, ax.set_ylabel(name)):
             plain_text(text)
-        ax.set_xlabel(
-            f"share of all {total} features" if self.x == "fraction" else f"{what} (of {total})"
-        )
-        sizes = np.concatenate([curve.n_features for curve in curves])
-        scale_x(ax, self.x, sizes, self.n_columns)
+        words = {
+            "fraction": f"share of all {total} features",
+            "cost": "cost of the features, mean over folds",
+        }
+        ax.set_xlabel(words.get(self.x, f"{what} (of {total})"))
+        places = [self._x(curve) if self.x == "cost" else curve.n_features for curve in curves]
+        scale_x(ax, self.x, np.concatenate(places), self.n_columns)
         spread = np.nan_to_num(self.main.se)
         seen = [curve.mean for curve in curves] + [np.array([self.chance])]
         heights = np.concatenate([*seen, self.main.mean - spread, self.main.mean + spread])
@@ -271,7 +288,7 @@ class AccuracyDisplay(Picture):
         ax.set_ylim(low - room, high + (high - low + room) * strip / (1 - strip))
 
     def _draw_main(self, ax: Any) -> None:
-        x, curve = self._x(self.main.n_features), self.main
+        x, curve = self._x(self.main), self.main
         if len(x) == 1:  # neither a line nor a band through one point can be seen
             error = None if np.isnan(curve.se[0]) else curve.se
             ax.errorbar(x, curve.mean, error, color=PALETTE[0], marker="o", capsize=4, zorder=5)
@@ -294,7 +311,7 @@ class AccuracyDisplay(Picture):
             # Dotted, so that it is not taken for more of the curve.
             line = {"arrowstyle": "-", "color": color, "lw": 0.8, "ls": ":", "shrinkB": 3}
             text = ax.annotate(
-                name, (self._x(curve.n_features[-1]), curve.mean[-1]),
+                name, (self._x(curve)[-1], curve.mean[-1]),
                 xytext=(1.03, place), textcoords="axes fraction", color=color, va="center",
                 fontsize=9 if step > 0.05 else 7, annotation_clip=False,
                 fontweight="bold" if curve is self.main else "normal",
@@ -311,7 +328,7 @@ class AccuracyDisplay(Picture):
             lines = [(curve.mean, 10.0 if ours else 4.0)]
             if ours:
                 lines += [(curve.mean + s * spread, 2.0) for s in (-1, 1)]
-            parts += [pixels(ax, self._x(curve.n_features), *line) for line in lines]
+            parts += [pixels(ax, self._x(curve), *line) for line in lines]
         if not np.isnan(self.chance):
             parts.append(pixels(ax, ax.get_xlim(), np.full(2, self.chance), 4.0))
         return np.vstack(parts)
@@ -319,7 +336,7 @@ class AccuracyDisplay(Picture):
     def _mark_chosen(self, ax: Any, taken: NDArray[np.float64]) -> None:
         """Dot at the chosen size, with its numbers where they cover little."""
         i = int(np.flatnonzero(self.main.n_features == self.chosen)[0])
-        place = (float(self._x(self.chosen)), float(self.main.mean[i]))
+        place = (float(self._x(self.main)[i]), float(self.main.mean[i]))
         dot = {"marker": "o", "ms": 9, "mec": "white", "mew": 1.6, "color": PALETTE[0]}
         ax.plot(*place, ls="none", zorder=6, **dot)
         score = score_text(place[1], float(self.main.se[i]), "±").replace("-", "\N{MINUS SIGN}")
@@ -364,6 +381,12 @@ def save_scores(display: AccuracyDisplay, file: Any, format: str = "png") -> Non
     display.draw_on(figure)
     with any_glyph():
         figure.savefig(file, format=format, metadata=signed(format))
+
+
+def _check_costs(x: str, curves: list[ScoreCurve]) -> None:
+    """Refuse an axis of costs where there are none."""
+    if x == "cost" and any(curve.costs is None for curve in curves):
+        raise ValueError("x='cost' needs costs of features; fit with costs=")
 
 
 def _handles(main: ScoreCurve, baselines: Any) -> list[Any]:

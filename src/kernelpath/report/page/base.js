@@ -48,7 +48,8 @@ function scoreText(value) {
 function sizeText(size) {
   if (!known(size.score)) return S.cv ? `${features(size.n_features)}: no score` : features(size.n_features);
   const spread = known(size.se) ? ` ± ${scoreText(size.se)}` : "";
-  return `${features(size.n_features)}: ${scoreText(size.score)}${spread}`;
+  const cost = known(size.cost) ? `, cost ${short(size.cost)}` : "";
+  return `${features(size.n_features)}: ${scoreText(size.score)}${spread}${cost}`;
 }
 function short(value) {
   if (!known(value)) return "unknown";

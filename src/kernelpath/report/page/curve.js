@@ -17,6 +17,7 @@ function sizeLines(size) {
   const lines = [features(size.n_features)];
   if (S.cv) lines.push(known(size.score) ? `${scoring()} ${scoreText(size.score)}` : "no score");
   if (known(size.score) && known(size.se)) lines.push(`standard error ${scoreText(size.se)}`);
+  if (known(size.cost)) lines.push(`cost ${short(size.cost)}`);
   if (size.predictors.length) lines.push(`predictor ${size.predictors.join(", ")}`);
   if (!S.cv && known(size.parameter)) lines.push(`${parameterLabel()} ${short(size.parameter)}`);
   return lines;

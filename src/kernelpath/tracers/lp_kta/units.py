@@ -51,7 +51,7 @@ class Units:
 
     def values(self, alignments: NDArray[np.float64]) -> NDArray[np.float64]:
         """Alignments of the features from those of the columns."""
-        return np.bincount(self.constraints.unit, alignments * self.shares)
+        return np.bincount(self.constraints.unit, alignments * self.shares).astype(np.float64)
 
     def problem(self, **settings: Any) -> PNormProblem:
         """The problem of the features; the reference of one is the mean of its columns'."""
