@@ -148,12 +148,12 @@ def _lp_kta(task: str, sizes: Any, **settings: Any) -> Any:
     return LpKTASelector(task=task, **settings)
 
 
-def _gmkl(task: str, sizes: Any, *, kernel: str = "auto", C: float = 1.0) -> Any:
-    return _gmkl_kind(task)(C=C, base_kernel=kernel, strengths=N_STRENGTHS)
+def _gmkl(task: str, sizes: Any, *, kernel: str = "auto", **settings: Any) -> Any:
+    return _gmkl_kind(task)(base_kernel=kernel, strengths=N_STRENGTHS, **settings)
 
 
-def _gmkl_product(task: str, sizes: Any, *, C: float = 1.0) -> Any:
-    return _gmkl_kind(task)("product", C=C, strengths=N_STRENGTHS)
+def _gmkl_product(task: str, sizes: Any, **settings: Any) -> Any:
+    return _gmkl_kind(task)("product", strengths=N_STRENGTHS, **settings)
 
 
 def _gmkl_kind(task: str) -> Any:
@@ -162,10 +162,11 @@ def _gmkl_kind(task: str) -> Any:
     return GMKLClassifier if task == CLASSES else GMKLRegressor
 
 
-def _nmmkl(task: str, sizes: Any, *, kernel: str = "auto", C: float = 1.0) -> Any:
+def _nmmkl(task: str, sizes: Any, *, kernel: str = "auto", **settings: Any) -> Any:
     from kernelpath.estimators.nmmkl import NMMKLSelector
 
-    return NMMKLSelector(None if sizes is None else list(sizes), C=C, kernel=kernel, task=task)
+    budgets = None if sizes is None else list(sizes)
+    return NMMKLSelector(budgets, kernel=kernel, task=task, **settings)
 
 
 def _nmmkl_compared(task: str, sizes: Any, *, kernel: str = "auto") -> Any:
@@ -212,27 +213,30 @@ _ENTRIES = (
         "non-linear feature selection. ICML, 2014.",
         "lp_kta", _lp_kta, text="kernel",
         settings=("kernel", "bandwidth", "norm_strength", "bregman_strength", "elimination_tol",
-                  "n_jobs"),
+                  "n_jobs", "must_include", "feature_groups", "costs"),
     ),
     Method(
         "gmkl", "GMKL, sum of kernels", "path",
         "l1 path of a machine that learns a sum of kernels; in a comparison the order of entry",
         "Jain, Vishwanathan, Varma. SPG-GMKL: generalized multiple kernel learning with a million "
         "kernels. KDD, 2012.",
-        "gmkl", _gmkl, _ranker("gmkl"), text="kernel", settings=("kernel", "C"),
+        "gmkl", _gmkl, _ranker("gmkl"), text="kernel",
+        settings=("kernel", "C", "must_include", "feature_groups"),
     ),
     Method(
         "gmkl-product", "GMKL, product of kernels", "path",
         "l1 path of the widths of a product of kernels: effects of several features together",
         "Varma, Babu. More generality in efficient multiple kernel learning. ICML, 2009.",
-        "gmkl", _gmkl_product, _ranker("gmkl-product"), settings=("C",), weights_inside=True,
+        "gmkl", _gmkl_product, _ranker("gmkl-product"), settings=("C", "must_include"),
+        weights_inside=True,
     ),
     Method(
         "nmmkl", "NMMKL", "choice",
         "non-monotonic multiple kernel learning: the best features for each size of its own",
         "Yang, Xu, Lyu, King. Budget constrained non-monotonic feature selection. Neural Networks, "
         "2015.",
-        "nmmkl", _nmmkl, _nmmkl_compared, text="kernel", settings=("kernel", "C"),
+        "nmmkl", _nmmkl, _nmmkl_compared, text="kernel",
+        settings=("kernel", "C", "must_include", "feature_groups"),
     ),
     Method(
         "l1kr", "L1KR", "path",

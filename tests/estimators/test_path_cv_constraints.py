@@ -151,7 +151,12 @@ def test_a_selector_that_cannot_be_told_is_refused():
         ({"costs": [1.0, 2.0]}, "one number for each of the 8 columns, got 2"),
         ({"costs": "age=3"}, "got a text"),
         ({"costs": {"age": 3}, "budget": -1}, "budget must be a cost"),
-        ({"costs": {"age": 3}, "budget": 0.25}, "budget=0.25, but the cheapest size .* costs 1"),
+        ({"costs": {"age": 3}, "budget": 0.25}, "budget=0.25, but the cheapest feature costs 1"),
+        ({"costs": {"age": 3}, "must_include": "age", "budget": 2}, "columns that must be in cost"),
+        (
+            {"costs": {"age": np.inf}, "must_include": ["age"]},
+            "'age' must be in and is out",
+        ),
         ({"budget": 2.5}, "budget must be a positive integer"),
     ],
 )
@@ -188,6 +193,24 @@ def test_costs_are_counted_and_a_budget_is_kept():
     assert frame.columns[:3].tolist() == ["n_features", "cost", "full_cost"]
     assert model.choose("one_se", budget=2.0).cost <= 2.0
     assert model.choose(budget=1e6).cost > 5.0
+    assert model.path_.sizes[-1] == D - 1  # age alone costs more than the budget
+
+
+@pytest.mark.parametrize("selector", [None, f_classif, kp.GMKLClassifier(strengths=10)])
+def test_what_does_not_fit_into_the_budget_is_out_of_reach(selector):
+    model = kp.PathCV(
+        selector, costs={"age": 4.0, "town_*": 2.0}, must_include=["lab_a"], budget=4.5,
+        feature_groups=[["town_x", "town_y"]], rule="best", **QUICK,
+    )  # fmt: skip
+    if selector is not None and hasattr(selector, "fit"):  # which does not know what costs are
+        with pytest.warns(UserWarning, match="only counted"):
+            model.fit(FRAME, LABELS)
+    else:
+        model.fit(FRAME, LABELS)
+        beyond = [NAMES.index(name) for name in ("age", "town_x", "town_y")]
+        assert not any(mask[beyond].any() for fold in model.scores_.supports for mask in fold)
+    assert 1 <= model.operating_point_.cost <= 4.5
+    assert np.isfinite(model.scores_.costs_per_fold).all()
 
 
 def test_rankings_are_by_score_per_cost():

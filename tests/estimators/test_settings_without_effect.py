@@ -54,6 +54,7 @@ PAIRS = [
     (kp.GMKLClassifier(C=5.0, loss=Hinge(2.0)), (X, Y), "C=5.0.*beside a loss"),
     (kp.GMKLRegressor(epsilon=0.2, loss="least_squares"), (X, VALUES), "epsilon=0.2.*another loss"),
     (kp.GMKLRegressor(epsilon=0.2, loss=LeastSquares()), (X, VALUES), "epsilon=0.2.*another loss"),
+    (kp.GMKLClassifier("product", feature_groups=[[0, 1]]), (X, Y), "feature_groups.*a sum of"),
     (kp.PathCV(cv=2, tolerance=0.1), (X, Y), "tolerance=0.1.*rule='tolerance'"),
     (kp.PathCV(cv=2, rule=lambda scores: 1, budget=2), (X, Y), "budget=2.*a function"),
     (kp.PathCV(cv=2, predictor=LogisticRegression(), probability=True), (X, Y), "of your own"),

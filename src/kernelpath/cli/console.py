@@ -22,8 +22,12 @@ from kernelpath.utils.progress import no_progress, progress_bar
 DONE, AT_FAULT, WRONG_USAGE = 0, 1, 2
 WIDTH_OFF_TERMINAL = 100
 SELECTED = "selected.csv"
-OTHER_NAMES = {"probability": "proba", "n_features": "sizes"}  # of settings, as options
-NAMED_ALONE = {"n_features", "baselines"}  # settings that messages name without a value
+OTHER_NAMES = {  # of settings, as options
+    "probability": "proba", "n_features": "sizes", "feature_groups": "feature-group",
+}  # fmt: skip
+NAMED_ALONE = {  # settings that messages name without a value
+    "n_features", "baselines", "must_include", "feature_groups", "costs",
+}  # fmt: skip
 
 
 def safe(text: object, longest: int = 40) -> str:

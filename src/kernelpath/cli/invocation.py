@@ -33,8 +33,10 @@ ONLY_SCORED = {  # with the values that say nothing
 }  # fmt: skip
 OF_METHODS = {  # options that some methods have, with the values that say nothing
     "kernel": "auto", "bandwidth": "std", "norm_strength": "auto", "bregman_strength": "auto",
-    "elimination_tol": 1e-3, "C": None, "jobs": None,
+    "elimination_tol": 1e-3, "C": None, "jobs": None, "must_include": None, "feature_group": None,
+    "costs": None,
 }  # fmt: skip
+RANKINGS = ("must_include", "feature_group", "costs")  # of OF_METHODS, what folds do for rankings
 
 
 # -- the words of the command ----------------------------------------------------------------------
@@ -271,8 +273,10 @@ def method_settings(given: dict[str, Any]) -> tuple[Method, dict[str, Any]]:
     method = METHODS[given["method"]]
     idle = [name for name in _said(given) if not _has(method, name, given)]
     if idle:
+        ranked = method.kind == "ranking" and set(idle) <= set(RANKINGS)
+        way = " without --cv; add --cv 5, or leave it out" if ranked else "; leave it out"
         raise typer.BadParameter(
-            f"has no effect with --method {method.name}; leave it out",
+            f"has no effect with --method {method.name}{way}",
             param_hint=", ".join(f"'--{name.replace('_', '-')}'" for name in idle),
         )
     if method.weights_inside and _text(given["predictor"]) == "weighted_kernel":
@@ -296,7 +300,8 @@ def method_settings(given: dict[str, Any]) -> tuple[Method, dict[str, Any]]:
 
 def _said(given: dict[str, Any]) -> list[str]:
     """Options of some methods whose values say something."""
-    return [name for name, silent in OF_METHODS.items() if str(given[name]) != str(silent)]
+    silent = {name: (str(value), "[]", "()") for name, value in OF_METHODS.items()}
+    return [name for name, words in silent.items() if str(given[name]) not in words]
 
 
 def _has(method: Method, option: str, given: dict[str, Any]) -> bool:
@@ -305,7 +310,11 @@ def _has(method: Method, option: str, given: dict[str, Any]) -> bool:
         return given["cv"] is not None or "n_jobs" in method.settings
     if option == "kernel" and method.text == "codes":
         return str(given["kernel"]) == "auto"  # which says that text columns are welcome
-    return option in method.settings
+    if option in RANKINGS and given["cv"] is not None and method.kind == "ranking":
+        return True
+    if option == "costs" and given["cv"] is not None:  # they are counted for any method
+        return True
+    return {"feature_group": "feature_groups"}.get(option, option) in method.settings
 
 
 def lp_kta_settings(given: dict[str, Any]) -> dict[str, Any]:
@@ -350,7 +359,7 @@ class CVSettings:
 
     cv: int
     rule: str = "one_se"
-    budget: int | None = None
+    budget: float | None = None
     tolerance: float = 0.01
     predictor: str = "auto"
     scoring: str | None = None
@@ -364,6 +373,7 @@ class CVSettings:
     task: str = "auto"
     kernel: str = "auto"
     verbose: bool = False
+    constraints: dict[str, Any] = field(default_factory=dict)
 
     def arguments(self) -> dict[str, Any]:
         """Arguments of PathCV, but selector, baselines and memory."""
@@ -381,6 +391,7 @@ class CVSettings:
             "n_jobs": self.jobs,
             "task": self.task,
             "verbose": int(self.verbose),
+            **self.constraints,
         }
 
 
@@ -408,6 +419,11 @@ def cv_settings(given: dict[str, Any]) -> CVSettings | None:
     rule, budget, tolerance = resolve_rule(
         _text(given["rule"]), given["budget"], given["tolerance"]
     )
+    if budget is not None and given["costs"] is None and (budget < 1 or int(budget) != budget):
+        raise typer.BadParameter(
+            f"{budget:g} is no number of features; add --costs if it is a cost",
+            param_hint="'--budget'",
+        )
     return CVSettings(
         rule=rule,
         budget=budget,
@@ -441,8 +457,8 @@ def _text(value: Any) -> str | None:
 
 
 def resolve_rule(
-    rule: str | None, budget: int | None, tolerance: float | None
-) -> tuple[str, int | None, float]:
+    rule: str | None, budget: float | None, tolerance: float | None
+) -> tuple[str, float | None, float]:
     """Rule with its numbers; a budget or a tolerance alone implies its rule.
 
     Examples

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kernelpath.catalogue import BASELINE_NAMES, METHODS
+from kernelpath.cli.constraints import parse_budget
 from kernelpath.cli.invocation import parse_method, read_config
 from kernelpath.evaluation import RULE_NAMES
 from kernelpath.kernels import KERNELS
@@ -287,12 +288,40 @@ RuleOption = Annotated[
     ),
 ]
 BudgetOption = Annotated[
-    int | None,
+    float | None,
     _option(
         "--budget",
-        min=1,
+        parser=parse_budget,
+        metavar="NUMBER",
         rich_help_panel=SCORED_PANEL,
-        help="Largest number of features to choose, under any rule; alone: the best up to it.",
+        help="Largest number of features to choose, under any rule; alone: the best up to it. "
+        "With --costs: the largest cost.",
+    ),
+]
+MustIncludeOption = Annotated[
+    list[str] | None,
+    _option(
+        "--must-include",
+        metavar="COLS",
+        help="Columns that are always in, with commas, or patterns such as lab_*; may be repeated.",
+    ),
+]
+FeatureGroupOption = Annotated[
+    list[str] | None,
+    _option(
+        "--feature-group",
+        metavar="COLS",
+        help="Columns that go in or out together, with commas, or a pattern such as color_*; "
+        "repeat it for every group.",
+    ),
+]
+CostsOption = Annotated[
+    str | None,
+    _option(
+        "--costs",
+        metavar="FILE|a=3,b=0.5",
+        help="What columns cost to measure, in a file with a name and a cost in every row, or in "
+        "words; 1 for others.",
     ),
 ]
 ToleranceOption = Annotated[

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from kernelpath.cli.console import (
     say_files,
     say_notes,
 )
+from kernelpath.cli.constraints import constraint_settings
 from kernelpath.cli.invocation import CVSettings, apply_config, cv_settings, method_settings
 from kernelpath.cli.manifest import MODEL, PAGE, RUN_FILES, refuse_lone, refuse_removing
 from kernelpath.cli.run_files import Record, page_place, refuse_overwriting, write_page_alone
@@ -35,6 +37,9 @@ def path_command(
     task: opt.TaskOption = opt.Task.auto,
     drop: opt.DropOption = None,
     max_columns: opt.MaxColumnsOption = None,
+    must_include: opt.MustIncludeOption = None,
+    feature_group: opt.FeatureGroupOption = None,
+    costs: opt.CostsOption = None,
     n_features: opt.SizeOption = None,
     cv: opt.FoldsOption = None,
     out: opt.OutOption = None,
@@ -91,8 +96,12 @@ def path_command(
         refuse_lone(place, PAGE, overwrite)
         refuse_folder(out, RUN_FILES, overwrite)
         read = {"target": target, "drop": drop or [], "max_columns": max_columns}
+        constraints = constraint_settings(given)
         if settings is None:
             refuse_removing(out, MODEL, "a run without --cv")
+            traced = (traced[0], traced[1] | constraints)
+        else:
+            settings = replace(settings, constraints=constraints)
         _run(context, data, read, n_features, traced, settings, output)
 
 

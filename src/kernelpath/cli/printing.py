@@ -142,8 +142,12 @@ def print_scores(summary: dict[str, Any]) -> None:
     shown = shown_sizes(sorted(rows), marks)
     measure = safe(cv["scoring"], 30)
     said = {k: ", ".join(marks.get(k, [])) for k in shown}
-    widths = (9, max(len(measure), 7), 6, max(map(len, said.values())))
-    for name, width in zip(("features", measure, "se"), widths):
+    numbers = {"features": 9, measure: max(len(measure), 7), "se": 6}
+    costly = all("cost" in row for row in rows.values())
+    if costly:
+        numbers["cost"] = 7
+    widths = (*numbers.values(), max(map(len, said.values())))
+    for name, width in numbers.items():
         table.add_column(name, justify="right", no_wrap=True, min_width=width)
     table.add_column("", no_wrap=True, min_width=widths[-1])
     _add_names(table, console, *widths)
@@ -154,6 +158,7 @@ def print_scores(summary: dict[str, Any]) -> None:
             f"{k:,}",
             _number(row["score"]),
             _number(row["se"]),
+            *([f"{row['cost']:,g}"] if costly else []),
             said[k],
             Text(", ".join(safe(name, 24) for name in names)),
             style="bold" if k == cv["chosen"]["n_features"] else "",

@@ -27,10 +27,12 @@ from kernelpath.estimators.path_cv import PathCV
 from kernelpath.evaluation.cross_validation import FullPoint
 from kernelpath.kernels import Delta
 from kernelpath.path.feature_path import FeaturePath, PathPoint
+from kernelpath.path.points import nearest_sizes
 from kernelpath.tables.read import LoadedTable
 from kernelpath.tables.table import column_list, columns_not_finite, named_columns
 from kernelpath.tables.targets import infer_task
 
+SHOWN_OF_SIZE = ("n_features", "cost", "score", "se", "per_fold")
 Measures = dict[str, Callable[[int], float | None]]  # what is known of a feature, by its column
 
 
@@ -126,7 +128,7 @@ class Run:
             **{name: cv[name] for name in ("scoring", "rule", "n_folds", "chance")},
             **{name: cv[name] for name in ("chosen", "best", "one_se", "nested")},
             "sizes": [
-                {name: size[name] for name in ("n_features", "score", "se", "per_fold")}
+                {name: size[name] for name in SHOWN_OF_SIZE if name in size}
                 for size in summary["sizes"]
             ],
             "baselines": summary["baselines"],
@@ -222,6 +224,12 @@ def score_table(
     sizes, said = sizes_for(method, settings.sizes, size, len(table.feature_names))
     model, notes = fit_cv(method.selector(task, sizes, **own), table, groups, settings, memory)
     check_size(model.path_, size)
+    known = model._run.part.traced.sizes
+    if size is not None and settings.constraints and size not in known:
+        raise DataError(
+            f"--n-features {size} is no size here, since some columns are always in or go "
+            f"together; {nearest_sizes(known, size)}"
+        )
     chosen = size or int(model.operating_point_.n_features)
     for k in {chosen, int(model.choose("best").n_features)}:
         model._model(k)  # the file is to predict at these sizes too
@@ -229,6 +237,9 @@ def score_table(
     seconds = time.perf_counter() - start
     point = model._run.point_at(chosen)
     measures: Measures = {"share_of_folds": fold_share(model, chosen)}
+    costs = getattr(model._run.study.constraints, "costs", None)
+    if costs is not None:
+        measures["cost"] = lambda column: float(costs[column])
     scored = Scored(model, summarize_cv(model) | {"method": method.name})
     return Run(method.name, model.path_, point, chosen, seconds, notes, measures, scored)
 
@@ -495,12 +506,17 @@ def settings_in_force(model: PathCV) -> dict[str, Any]:
 def write_scores(file: Path, scores: dict[str, Any]) -> None:
     """Write one row per method and size."""
     n_folds = max(own.n_folds for own in scores.values())
-    header = ["method", "n_features", "mean", "se", *(f"fold_{i}" for i in range(n_folds))]
+    costly = all(own.costs is not None for own in scores.values())
+    cost = ["cost"] if costly else []
+    header = ["method", "n_features", *cost, "mean", "se", *(f"fold_{i}" for i in range(n_folds))]
     rows = [
         [name, *(None if value != value else value for value in row)]
         for name, own in scores.items()
-        for row in zip(own.n_features.tolist(), own.mean.tolist(), own.se.tolist(), *own.per_fold)
-    ]
+        for row in zip(
+            own.n_features.tolist(), *([own.costs.tolist()] if costly else []), own.mean.tolist(),
+            own.se.tolist(), *own.per_fold,
+        )
+    ]  # fmt: skip
     write_csv(file, header, rows)
 
 

@@ -107,13 +107,14 @@ def prepare(
     must_include = given["must_include"]
     rows = read_training(model, X, "keep" if kept else "drop", must_include).within_reach()
     constraints = Constraints.read(rows, **given)
-    selector, obeys = tell(selector, given, constraints)
+    reach = None if constraints is None else constraints.within(model.budget)
+    selector, obeys = tell(selector, given, reach)
     encoder = TableEncoder.of(rows)
     if is_own(model.predictor) or model.missing == "error":
         rows = without_holes(rows, model.missing)
     selector = _with_missing(selector, model.missing)
     study, splits, scoring = _make_study(model, selector, rows, y, groups, sample_weight, params)
-    study = replace(study, constraints=constraints, obeys=obeys, constrained_by=given)
+    study = replace(study, constraints=constraints, reach=reach, obeys=obeys, constrained_by=given)
     rows = study.rows
     check_baselines(study, model.baselines)
     store, known = open_store(), fingerprint(rows.values, study.y)
@@ -431,7 +432,7 @@ def check_baselines(study: Study, baselines: Any) -> None:
     for ranker in _by_name(baselines).values():
         if not isinstance(ranker, str):
             check_selector(ranker)
-            tell(ranker, study.constrained_by, study.constraints)
+            tell(ranker, study.constrained_by, study.reach)
         elif ranker not in BASELINES:
             _entry(study, ranker)
 
@@ -452,7 +453,7 @@ def baseline_studies(study: Study, baselines: Any, n_features: Any) -> dict[str,
             own = Baseline(ranker, study.task.kind, study.seed)
         else:
             own = _named(study, ranker, n_features)
-        own, obeys = tell(own, study.constrained_by, study.constraints)
+        own, obeys = tell(own, study.constrained_by, study.reach)
         studies[name] = replace(study, selector=own, numbers_only=numbers_only, obeys=obeys)
     for one in studies.values():
         if study.sample_weight is not None:

@@ -35,19 +35,23 @@ def already_told(selector: Any) -> dict[str, None]:
     return {name: None for name in SETTINGS if _its_own(_last(selector), name) is not None}
 
 
-def tell(selector: Any, given: dict[str, Any], constraints: Constraints | None) -> tuple[Any, bool]:
+def tell(selector: Any, given: dict[str, Any], reach: Constraints | None) -> tuple[Any, bool]:
     """The selector, told of the constraints, and whether it obeys them itself.
+
+    ``given`` are the constraints as settings, and ``reach`` what they mean within the budget.
 
     Raises
     ------
     DataError
         If it can neither be told nor be put in order as a ranking.
     """
-    if constraints is None:
+    if reach is None:
         return selector, True
     last, takes = _last(selector), _settings(_last(selector))
     new = {name: value for name, value in given.items() if value is not None and name in takes}
     new = {name: value for name, value in new.items() if _its_own(last, name) is None}
+    if "costs" in takes and not reach.reachable.all():
+        new["costs"] = reach.costs
     untold = [n for n in SETTINGS[:2] if given[n] is not None and n not in takes]
     ranks = not getattr(last, "reads_tables", False) or getattr(last, "is_ranking", False)
     if untold and not ranks:
@@ -58,9 +62,9 @@ def tell(selector: Any, given: dict[str, Any], constraints: Constraints | None) 
         raise naming(error, *untold)
     if new and last is not selector:  # names may be lost on the way through a pipeline
         values = {
-            "must_include": np.flatnonzero(constraints.kept).tolist(),
-            "feature_groups": constraints.unit.tolist(),
-            "costs": constraints.costs,
+            "must_include": np.flatnonzero(reach.kept).tolist(),
+            "feature_groups": reach.unit.tolist(),
+            "costs": reach.costs,
         }
         step = selector.steps[-1][0]
         new = {f"{step}__{name}": values[name] for name in new}

@@ -117,7 +117,7 @@ class LpKTASelector(PathSelector):
         indicators: named as in ``must_include``, or by one label for each column.  See Notes.
     costs : dict of str to float, or array of shape (n_features,), optional
         What a column costs to measure; 1 for those that a dict does not name.  Cheap features are
-        preferred among equals.  See Notes.
+        preferred among equals; one of infinite cost is never selected.  See Notes.
 
     Attributes
     ----------

@@ -95,7 +95,8 @@ class PathCV(NotebookCard, PlainSelector, BaseEstimator):
         selector and predictor themselves are seeded.
     budget : int or float, optional
         Largest number of features to choose, under any named rule; with ``costs``, the largest cost
-        of the chosen features together.
+        of the chosen features together.  Features and groups that do not fit into such a budget
+        beside those that must be in are out of reach: they are at no size of the path.
     tolerance : float
         Loss of score that is accepted, for ``rule="tolerance"``.
     inner_cv : int, splitter or None

@@ -66,7 +66,7 @@ def fold_key(study: Study, fingerprint: str, split: Split) -> str:
 
 def _constraint_parts(study: Study) -> tuple | None:
     """What a hash is to know of the constraints, without what is computed from them."""
-    own = study.constraints
+    own = study.reach
     return None if own is None else (own.unit, own.kept, own.costs, study.obeys)
 
 

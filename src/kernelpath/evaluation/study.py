@@ -82,6 +82,8 @@ class Study:
         Whether held-out rows count in scores by their weight.
     constraints : Constraints or None
         What every choice obeys.
+    reach : Constraints or None
+        The same where what does not fit into the budget is out of reach.
     obeys : bool
         Whether the selector sees to that itself; else its ranking is put in order.
     constrained_by : dict
@@ -107,6 +109,7 @@ class Study:
     copies: Copies | None = None
     weigh_scores: bool = False
     constraints: Constraints | None = None
+    reach: Constraints | None = None
     obeys: bool = True
     constrained_by: dict[str, Any] = field(default_factory=dict)
 
@@ -122,9 +125,7 @@ class Study:
         offered = None if self.routed else weight
         params = self._metadata("selector", rows)
         traced = trace(self.selector, X, self.y[rows], offered, params, report=report)
-        if self.constraints is None or self.obeys:
-            return traced
-        return traced.under(self.constraints)
+        return traced if self.reach is None or self.obeys else traced.under(self.reach)
 
     def part(
         self,

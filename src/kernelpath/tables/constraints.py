@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import Any
@@ -38,7 +38,7 @@ class Constraints:
     kept : ndarray of bool, shape (n_columns,)
         Columns that are in every choice: whole units.
     costs : ndarray of shape (n_columns,) or None
-        Not negative; None where nobody asks.
+        Not negative, infinite where a column is out of reach; None where nobody asks.
 
     Examples
     --------
@@ -65,7 +65,26 @@ class Constraints:
         unit = unit_of_columns(feature_groups, table)
         kept = np.zeros(unit.max() + 1, dtype=bool)
         kept[unit[columns_of(must_include, table)]] = True
-        return cls(unit, kept[unit], None if costs is None else cost_of_columns(costs, table))
+        own = cls(unit, kept[unit], None if costs is None else cost_of_columns(costs, table))
+        beyond = np.flatnonzero(own.kept & ~own.reachable[unit])
+        if len(beyond):
+            verb = "must be in and is" if len(beyond) == 1 else "must be in and are"
+            raise _wrong(f"{table.label(beyond).capitalize()} {verb} out of reach by costs.")
+        return own
+
+    def within(self, budget: float | None) -> Constraints:
+        """The same where units that do not fit into a budget beside the kept are out of reach."""
+        if self.costs is None or budget is None:
+            return self
+        kept = self.cost(np.flatnonzero(self.kept))
+        total = np.bincount(self.unit, self.costs)
+        beyond = ~self.unit_kept & (kept + total > budget)
+        if kept > budget or (beyond.all() and not self.kept.any()):
+            what, least = ("columns that must be in cost", kept)
+            if not self.kept.any():
+                what, least = ("cheapest feature costs", total.min())
+            raise naming(DataError(f"budget={budget}, but the {what} {least:g}."), "budget")
+        return replace(self, costs=np.where(beyond[self.unit], np.inf, self.costs))
 
     @property
     def n_units(self) -> int:
@@ -75,7 +94,8 @@ class Constraints:
     @property
     def is_free(self) -> bool:
         """Whether any choice is allowed, though it may cost something."""
-        return self.n_units == len(self.unit) and not self.kept.any()
+        alone = self.n_units == len(self.unit)
+        return alone and bool(self.reachable.all()) and not self.kept.any()
 
     @cached_property
     def unit_sizes(self) -> NDArray[np.intp]:
@@ -103,15 +123,24 @@ class Constraints:
     def relative_costs(self) -> NDArray[np.float64]:
         """What scores of units are divided by: costs in units of their mean, all 1 without any.
 
-        A unit that costs nothing counts as the cheapest of the others here.
+        A unit that costs nothing counts as the cheapest of the others here, one out of reach as
+        the dearest.
         """
         if self.costs is None:
             return np.ones(self.n_units)
         total = np.bincount(self.unit, self.costs)
-        if not total.any():
+        positive = total[(total > 0) & np.isfinite(total)]
+        if len(positive) == 0:
             return np.ones(self.n_units)
-        total = np.maximum(total, total[total > 0].min())
-        return total / total.mean()
+        total = np.where(np.isfinite(total), np.maximum(total, positive.min()), positive.max())
+        return total / total[self.reachable].mean()
+
+    @cached_property
+    def reachable(self) -> NDArray[np.bool_]:
+        """Units that a choice may hold: those that cost a number."""
+        if self.costs is None:
+            return np.ones(self.n_units, dtype=bool)
+        return np.isfinite(np.bincount(self.unit, self.costs))
 
     def cost(self, columns: NDArray[np.integer]) -> float:
         """What some columns cost together; NaN without costs."""
@@ -128,7 +157,8 @@ class Constraints:
         if self.divides(scores):
             best = best / self.relative_costs
         order = np.lexsort((-best, ~self.unit_kept))
-        order = order[self.unit_kept[order] | (best[order] > -np.inf)]
+        ranked = self.unit_kept | (self.reachable & (best > -np.inf))
+        order = order[ranked[order]]
         ends = np.cumsum(self.unit_sizes[order])
         return self.columns(order.tolist()), ends[max(int(self.unit_kept.sum()) - 1, 0) :]
 
@@ -293,9 +323,11 @@ def cost_of_columns(costs: Any, table: Table) -> NDArray[np.float64]:
 
 
 def _cost(value: Any, key: Any) -> float:
+    if checks.is_number(value) and value == np.inf:
+        return np.inf
     if not checks.is_finite(value) or not 0 <= float(value) <= LARGEST_COST:
         raise _wrong(
-            f"costs must be numbers from 0 to {LARGEST_COST:g}, got {value!r} for "
-            f"{quoted_name(key)}."
+            f"costs must be numbers from 0 to {LARGEST_COST:g}, or infinite for a column out of "
+            f"reach, got {value!r} for {quoted_name(key)}."
         )
     return float(value)

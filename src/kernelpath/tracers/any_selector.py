@@ -107,7 +107,7 @@ class ChoicesBySize:
     def under(self, constraints: Constraints) -> ChoicesBySize:
         """The same as a ranking that obeys constraints: of a path, the order of entry.
 
-        A path stays what it is where nothing has to be in or go together.
+        A path stays what it is where any choice is allowed.
         """
         if self.path is not None and constraints.is_free:
             return self

@@ -14,7 +14,6 @@ from kernelpath.errors import DataError, naming
 from kernelpath.path.build import build_path
 from kernelpath.path.feature_path import EventTable, FeaturePath, PathPoint, register_extension
 from kernelpath.path.points import BEYOND, ON_PATH, nearest_sizes
-from kernelpath.tables.constraints import LARGEST_COST
 from kernelpath.tracers.lp_kta.divergences import DIVERGENCES
 from kernelpath.tracers.lp_kta.predictor_corrector import trace_predictor_corrector
 from kernelpath.tracers.lp_kta.problem import PNormProblem, trace_exact
@@ -142,7 +141,7 @@ class LpKTAExtension:
         "reference": Form(REAL, ("1|columns",), low=0, high=LARGEST_REFERENCE),
         "unit": Form("i8", ("columns",), low=0, optional=True),
         "kept": Form("b1", ("columns",), optional=True),
-        "costs": Form(REAL, ("columns",), low=0, high=LARGEST_COST, optional=True),
+        "costs": Form(REAL, ("columns",), low=0, infinite=True, optional=True),
     }
 
     @property

@@ -51,7 +51,8 @@ class Units:
 
     def values(self, alignments: NDArray[np.float64]) -> NDArray[np.float64]:
         """Alignments of the features from those of the columns."""
-        return np.bincount(self.constraints.unit, alignments * self.shares).astype(np.float64)
+        found = np.bincount(self.constraints.unit, alignments * self.shares)
+        return np.where(self.constraints.reachable, found, 0.0)
 
     def problem(self, **settings: Any) -> PNormProblem:
         """The problem of the features; the reference of one is the mean of its columns'."""
@@ -59,7 +60,7 @@ class Units:
         kept = self.constraints.unit_kept
         return PNormProblem(
             alignments=self.values(self.alignments),
-            usable=np.bincount(unit, self.usable) > 0,
+            usable=(np.bincount(unit, self.usable) > 0) & self.constraints.reachable,
             reference=np.bincount(unit, self.reference) / sizes,
             kept=kept if kept.any() else None,
             **settings,
