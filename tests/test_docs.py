@@ -109,6 +109,23 @@ def test_the_guide_to_nmmkl_runs():
     assert [point.names for point in names["path"]] == [("x2",), ("x0", "x1")]
 
 
+def test_the_guide_to_constraints_runs():
+    names: dict = {}
+    page = ROOT / "docs" / "guide" / "constraints.md"
+    first, second = python_blocks(page)
+    exec(compile(first, "constraints.md", "exec"), names)
+    path = names["model"].path_
+    assert path.sizes.tolist() == [1, 2, 4, 5, 7]
+    assert "sizes          # 1, 2, 4, 5, 7:" in first
+    assert path.at(n_features=2).names == ("scan", "age")
+    with pytest.raises(kp.DataError) as error:
+        path.at(n_features=3)
+    assert str(error.value) in page.read_text(encoding="utf-8")
+    exec(compile(second, "constraints.md", "exec"), names)
+    assert 0 < names["cheap"].operating_point_.cost <= 25
+    assert "scan" not in names["cheap"].operating_point_.feature_names
+
+
 def test_the_guide_to_l1kr_runs():
     names: dict = {}
     for block in python_blocks(ROOT / "docs" / "guide" / "l1kr.md"):

@@ -249,6 +249,9 @@ LP_KTA = {
     "delta": fit_of(lp_kta(kernel="delta", n_features_to_select=0.2), sparse_counts),
     "auto_frame": fit_of(lp_kta(kernel="auto", n_features_to_select=4), frame),
     "gamma": fit_of(lp_kta(gamma=2.0, solver="predictor_corrector"), two_classes),
+    "constraints": fit_of(
+        lp_kta(must_include=[7], feature_groups=[[0, 3], [1, 2]], costs={"x4": 2.0}), two_classes
+    ),
     "many_classes": fit_of(lp_kta(), many_classes),
     "numbers": fit_of(lp_kta(), numbers),
     "sparse": fit_of(lp_kta(), sparse_counts),
@@ -343,6 +346,9 @@ GMKL = {
     "squared_hinge": fit_of(classifier(loss="squared_hinge"), many_classes),
     "huber_hinge": fit_of(classifier(loss="huber_hinge"), hard_columns),
     "nystrom": fit_of(classifier(nystrom=15, random_state=1), two_classes),
+    "constraints": fit_of(
+        classifier(strengths=4, feature_groups=[[0, 3]], must_include=[5]), two_classes
+    ),
     "presets": gmkl_presets,
     "precomputed": gmkl_precomputed,
     "solvers_and_costs": gmkl_solvers,
@@ -470,6 +476,13 @@ PATH_CV = {
         path_cv(l1kr("L1KRRegressor", norm_budget=0.3, search_branches=False), cv=2), _small_numbers
     ),
     "fisher": scored_fit_of(path_cv(lambda: kp.baselines.Fisher([1, 2, 4])), many_classes),
+    "must_include": scored_fit_of(path_cv(must_include=["x5"]), two_classes),
+    "feature_groups": scored_fit_of(
+        path_cv(lambda: _rank, feature_groups=[[0, 4]], n_features=None), two_classes
+    ),
+    "costs": scored_fit_of(
+        path_cv(costs={"x1": 3.0, "x2": 0.5}, budget=4.5, predictor=WEIGHTED), two_classes
+    ),
 }
 
 

@@ -1,7 +1,11 @@
 """Columns that must be in, that go together and that cost something, on the command line."""
 
 import json
+import re
+import shlex
+from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -9,6 +13,7 @@ import kernelpath as kp
 from cli.helpers import FOLDS, assert_refused, done, make_frame, run, save_csv
 from kernelpath.cli.constraints import listed, read_costs
 
+PAGE = Path(__file__).parents[2] / "docs" / "guide" / "constraints.md"
 QUICK = ["--cv", "3", "--predictor", "logistic"]
 
 
@@ -118,6 +123,19 @@ def test_wrong_usage(table, words, said):
     result = run("path", table, "-t", "outcome", *words)
     assert result.exit_code == 2
     assert said in " ".join(result.stderr.replace("│", " ").split())
+
+
+def test_commands_of_the_guide_run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names = ["age", "town_north", "town_south", "blood_a", "blood_b", "scan"]
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(40, 6)), columns=names)
+    frame.assign(sick=np.arange(40) % 2).to_csv("patients.csv", index=False)
+    Path("prices.csv").write_text("name,cost\nscan,500\nblood_*,10\n", encoding="utf-8")
+    (block,) = re.findall(r"```console\n(.*?)```", PAGE.read_text("utf-8"), flags=re.S)
+    for line in block.splitlines():
+        words = shlex.split(line.removeprefix("$ kernelpath "))
+        done(*words, "--predictor", "logistic", "--overwrite")
+    assert "scan" not in set(pd.read_csv("run/selected.csv")["name"])
 
 
 def test_names_with_commas():

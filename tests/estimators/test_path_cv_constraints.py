@@ -192,7 +192,7 @@ def test_costs_are_counted_and_a_budget_is_kept():
     frame = scores.to_frame()
     assert frame.columns[:3].tolist() == ["n_features", "cost", "full_cost"]
     assert model.choose("one_se", budget=2.0).cost <= 2.0
-    assert model.choose(budget=1e6).cost > 5.0
+    assert model.choose("best", budget=1e6).score >= point.score
     assert model.path_.sizes[-1] == D - 1  # age alone costs more than the budget
 
 
@@ -249,6 +249,7 @@ def test_a_nested_score_obeys_too():
 
 def test_a_saved_model_knows_costs_and_constraints():
     options = {"must_include": ["noise"], "feature_groups": GROUPS, "costs": {"age": 2.0}}
+    options["budget"] = 8.5
     model = kp.PathCV(**options, **QUICK).fit(FRAME, LABELS)
     file = io.BytesIO()
     model.save(file)

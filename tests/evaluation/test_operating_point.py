@@ -113,6 +113,51 @@ def test_a_budget_is_the_rule_on_the_sizes_up_to_it(rule):
             assert choose(whole, rule, budget=budget, tolerance=0.1) == expected
 
 
+def with_costs(scores, full, folds=None):
+    folds = np.tile(full if folds is None else folds, (scores.n_folds, 1))
+    return PathScores(scores.n_features, scores.per_fold, costs_per_fold=folds, full_costs=full)
+
+
+def test_a_budget_of_costs_looks_at_sizes_that_cost_no_more():
+    """Of paths that are not nested a larger size may be the cheaper one."""
+    scores = with_costs(with_means(0.5, 0.8, 0.9, 0.7), [1.0, 9.0, 3.5, 2.0], [9.0] * 4)
+    sizes = {
+        (rule, budget): int(scores.n_features[choose(scores, rule, budget=budget, tolerance=0.25)])
+        for rule in ("best", "one_se", "budget", "tolerance")
+        for budget in (1.0, 2.5, 3.5, 100)
+    }
+    assert sizes == {
+        ("best", 1.0): 1, ("best", 2.5): 8, ("best", 3.5): 4, ("best", 100): 4,
+        ("one_se", 1.0): 1, ("one_se", 2.5): 8, ("one_se", 3.5): 4, ("one_se", 100): 4,
+        ("budget", 1.0): 1, ("budget", 2.5): 8, ("budget", 3.5): 4, ("budget", 100): 4,
+        ("tolerance", 1.0): 1, ("tolerance", 2.5): 1, ("tolerance", 3.5): 4, ("tolerance", 100): 2,
+    }  # fmt: skip
+    with pytest.raises(DataError, match=r"no size costs at most 0.5; the cheapest costs 1"):
+        choose(scores, "best", budget=0.5)
+    with pytest.raises(ValueError, match="budget must be a cost"):
+        choose(scores, "best", budget=-1.0)
+    only_folds = PathScores(scores.n_features, scores.per_fold, costs_per_fold=[[1, 2, 3, 4]] * 2)
+    assert choose(only_folds, "best", budget=3.0) == 2
+
+
+@pytest.mark.parametrize("full", [[1.0, 2.0], [1.0, -1.0, 2.0, 3.0], [1.0, np.nan, 2.0, 3.0]])
+def test_costs_that_are_none(full):
+    scores = with_means(0.5, 0.8, 0.9, 0.7)
+    with pytest.raises(ValueError, match="full_costs must be finite numbers of at least 0"):
+        PathScores(scores.n_features, scores.per_fold, full_costs=full)
+
+
+def test_a_point_with_a_cost_survives():
+    point = make_point(cost=12.5)
+    assert "cost 12.5" in repr(point)
+    meta, arrays = point.to_state()
+    assert OperatingPoint.from_state(json.loads(json.dumps(meta)), arrays) == point
+    assert point != make_point()
+    assert make_point().cost is None
+    with pytest.raises(ValueError, match="cost must"):
+        make_point(cost=-1.0)
+
+
 def test_a_budget_below_every_size():
     with pytest.raises(DataError, match="at most 4 features; the smallest is 5"):
         choose(with_means(0.5, 0.6, sizes=[5, 10]), "budget", budget=4)

@@ -362,3 +362,22 @@ def test_without_matplotlib_the_message_says_what_to_install(monkeypatch):
 def test_importing_does_not_import_matplotlib():
     code = f"import sys, {accuracy.__name__}; sys.exit('matplotlib' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], timeout=60).returncode == 0
+
+
+def test_scores_against_costs(plt):
+    costs = np.linspace(0.5, 40.25, len(FEW))
+    scores = rising(costs_per_fold=np.tile(costs, (5, 1)), full_costs=costs)
+    other = rising(top=0.8, costs_per_fold=np.tile(costs + 2, (5, 1)))
+    display = shown(scores, chosen=7, baselines={"forest": other}, x="cost")
+    ax = display.plot()
+    assert ax.get_xlabel() == "cost of the features, mean over folds"
+    assert ax.get_xscale() == "linear"
+    main, thin = ax.lines[1], ax.lines[0]
+    np.testing.assert_allclose(main.get_xdata(), costs)
+    np.testing.assert_allclose(thin.get_xdata(), costs + 2)
+    assert any("7 features" in text for text in labels(ax))
+    with pytest.raises(ValueError, match="fit with costs="):
+        shown(rising(), x="cost")
+    with pytest.raises(ValueError, match="fit with costs="):
+        shown(scores, baselines={"forest": rising()}, x="cost")
+    assert shown(rising([3], costs_per_fold=np.full((5, 1), 2.0)), x="cost").plot() is not None

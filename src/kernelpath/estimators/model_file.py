@@ -232,7 +232,8 @@ def _with_settings(header: dict[str, Any], arrays: dict[str, np.ndarray], method
         raise ValueError("the predictor is none that a file can hold")
     check_switches(model)
     if not isinstance(model.rule, NotSaved):
-        check_rule(model.rule, model.budget, model.tolerance)
+        costly = "scores/full_costs" in arrays
+        check_rule(model.rule, model.budget, model.tolerance, costly)
     return model
 
 
