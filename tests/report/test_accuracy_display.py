@@ -86,7 +86,7 @@ def test_the_number_of_columns_is_known_from_the_supports():
 def test_what_cannot_be_drawn_is_refused():
     with pytest.raises(DataError, match="smaller size is 20"):
         shown(rising(), chosen=21)
-    with pytest.raises(ValueError, match="'log', 'linear', 'fraction', got 'sqrt'"):
+    with pytest.raises(ValueError, match="'log', 'linear', 'fraction', 'cost', got 'sqrt'"):
         shown(rising(), x="sqrt")
     with pytest.raises(ValueError, match="'b' is scored by 'r2', not 'accuracy'"):
         shown(rising(), baselines={"b": rising(scoring="r2")})
