@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
 from rich.table import Table as RichTable
 from rich.text import Text
 
@@ -42,9 +43,8 @@ def summary_sizes(path: FeaturePath) -> list[int]:
     ends = {largest, int(path.n_selected[-1])}
     if path.extension is None:
         return sorted((ROUND & set(path.n_selected.tolist()) | ends) - {0}, reverse=True)
-    known = set(path.sizes.tolist())
-    sizes = {s for s in ROUND if s < largest and s in known} | ends
-    return sorted(sizes - {0}, reverse=True)
+    known = np.intersect1d(path.sizes, list(ROUND)).tolist()
+    return sorted({s for s in known if s < largest} | ends - {0}, reverse=True)
 
 
 def path_rows(

@@ -113,11 +113,12 @@ class Constraints:
         starts = np.concatenate([[0], np.cumsum(self.unit_sizes)])
         return np.argsort(self.unit, kind="stable"), starts
 
-    def columns(self, units: Iterable[int]) -> NDArray[np.intp]:
+    def columns(self, units: NDArray[np.integer]) -> NDArray[np.intp]:
         """Columns of some units, unit by unit."""
         columns, starts = self.members
-        parts = [columns[starts[u] : starts[u + 1]] for u in units]
-        return np.concatenate(parts) if parts else np.zeros(0, dtype=np.intp)
+        sizes = self.unit_sizes[units]
+        within = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        return columns[np.repeat(starts[units], sizes) + within]
 
     @cached_property
     def relative_costs(self) -> NDArray[np.float64]:
@@ -160,7 +161,7 @@ class Constraints:
         ranked = self.unit_kept | (self.reachable & (best > -np.inf))
         order = order[ranked[order]]
         ends = np.cumsum(self.unit_sizes[order])
-        return self.columns(order.tolist()), ends[max(int(self.unit_kept.sum()) - 1, 0) :]
+        return self.columns(order), ends[max(int(self.unit_kept.sum()) - 1, 0) :]
 
     def divides(self, scores: NDArray[np.float64]) -> bool:
         """Whether a ranking by these scores is one by score per unit of cost."""

@@ -162,7 +162,7 @@ class LpKTAExtension:
     def order(self) -> NDArray[np.intp]:
         """Columns that can be selected, by decreasing score: the order in which they enter."""
         ranked = self.problem.ranking[: self.problem.n_selectable]
-        return ranked if self.units is None else self.units.constraints.columns(ranked.tolist())
+        return ranked if self.units is None else self.units.constraints.columns(ranked)
 
     def at(self, path: FeaturePath, k: int) -> PathPoint:
         """Return the point with exactly ``k`` columns."""

@@ -68,14 +68,10 @@ class Units:
 
     def rows(self, weights: sparse.csr_array) -> sparse.csr_array:
         """Rows of weights of features as rows of weights of columns; zeros stay stored."""
-        columns, starts = self.constraints.members
         sizes = self.constraints.unit_sizes[weights.indices]
-        ends = np.cumsum(sizes)
-        # Place of every entry among the columns of its feature.
-        within = np.arange(ends[-1] if len(ends) else 0) - np.repeat(ends - sizes, sizes)
-        indices = columns[np.repeat(starts[weights.indices], sizes) + within]
+        indices = self.constraints.columns(weights.indices)
         data = np.repeat(weights.data, sizes) * self.shares[indices]
-        indptr = np.concatenate([[0], ends])[weights.indptr]
+        indptr = np.concatenate([[0], np.cumsum(sizes)])[weights.indptr]
         shape = (weights.shape[0], len(self.alignments))
         made = sparse.csr_array((data, indices, indptr), shape=shape)
         made.sort_indices()
@@ -86,7 +82,7 @@ class Units:
         sizes = self.constraints.unit_sizes[events.features]
         return EventTable(
             np.repeat(events.kinds, sizes),
-            self.constraints.columns(events.features.tolist()),
+            self.constraints.columns(events.features),
             np.repeat(events.parameters, sizes),
             np.repeat(events.positions, sizes),
         )
