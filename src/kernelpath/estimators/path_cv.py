@@ -20,6 +20,7 @@ from kernelpath.estimators._path_cv_checks import baseline_studies, prepare
 from kernelpath.estimators._path_cv_constraints import already_told
 from kernelpath.evaluation.checkpoint import FoldStore
 from kernelpath.evaluation.cross_validation import CrossValidation, FittedModel, FullPoint
+from kernelpath.evaluation.leaks import find_leaks, warn_of_leaks
 from kernelpath.evaluation.nested import nested_score
 from kernelpath.evaluation.operating_point import OperatingPoint, choose
 from kernelpath.evaluation.scores import PathScores
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
 
 OUTCOMES = {
     "scores_", "operating_point_", "stability_", "model_", "nested_score_", "baseline_scores_",
-    "classes_",
+    "classes_", "reference_scores_", "reference_notes_", "leaks_",
 }  # fmt: skip
 
 
@@ -137,6 +138,10 @@ class PathCV(NotebookCard, PlainSelector, BaseEstimator):
         What a column costs to measure, not negative; 1 for those that a dict does not name.
         ``budget`` is then a cost, ``scores_`` and ``operating_point_`` say what features cost, and
         ``plot(x="cost")`` draws scores against it.
+    references : bool, str or sequence of str
+        Plain models of all columns, scored on the same folds, so that a curve below them is
+        noticed: ``"logistic"`` (ridge regression for numbers) and ``"boosting"``.  True: both, but
+        boosting only up to 500 columns; False: none.
 
     Attributes
     ----------
@@ -149,6 +154,12 @@ class PathCV(NotebookCard, PlainSelector, BaseEstimator):
     stability_ : Stability
         How far the folds agree on the features at every size.
     baseline_scores_ : dict of str to PathScores
+    reference_scores_ : dict of str to ReferenceScore
+        Plain models of all columns: ``mean``, ``se``, ``per_fold``, ``n_features``.
+    reference_notes_ : dict of str to str
+        Why a reference has no score.
+    leaks_ : tuple of Leak
+        Columns that alone reach nearly everything: ``name``, ``score``, ``kind``; with references.
     nested_score_ : NestedScore
         With ``nested=True``.
     fingerprint_ : str
@@ -209,6 +220,7 @@ class PathCV(NotebookCard, PlainSelector, BaseEstimator):
         must_include: Any = None,
         feature_groups: Any = None,
         costs: Any = None,
+        references: bool | str | Sequence[str] = True,
     ) -> None:
         self.selector = selector
         self.predictor = predictor
@@ -234,6 +246,7 @@ class PathCV(NotebookCard, PlainSelector, BaseEstimator):
         self.must_include = must_include
         self.feature_groups = feature_groups
         self.costs = costs
+        self.references = references
 
     # -- fit ----------------------------------------------------------------------------------
 
@@ -299,10 +312,13 @@ class PathCV(NotebookCard, PlainSelector, BaseEstimator):
         scores = run.run()
         self.scores_ = scores.pop("")
         self.baseline_scores_ = scores
+        self.reference_scores_, self.reference_notes_ = run.score_references()
+        self.leaks_ = find_leaks(run, self.scores_) if run.references else ()
         self.stability_ = stability_of(self.scores_, self.path_.feature_names)
         self.operating_point_ = self.choose()
         self.model_ = self._models[self.operating_point_.n_features].model
         run.meter.say(f"PathCV: {self.operating_point_}")
+        warn_of_leaks(self.leaks_)
         if self.nested:
             asked = (self.cv, self.n_features, self.rule, self.budget, self.tolerance)
             self.nested_score_ = nested_score(run, self._nested_fit, asked, self.verbose)
@@ -310,8 +326,8 @@ class PathCV(NotebookCard, PlainSelector, BaseEstimator):
     def _nested_fit(self, selector: Any, store: FoldStore, X: Any, y: Any, **params: Any) -> PathCV:
         """The whole procedure on other rows, for the outer loop."""
         inner = clone(self).set_params(
-            nested=False, baselines=(), verbose=0, task=self.task_, selector=selector,
-            **already_told(selector),
+            nested=False, baselines=(), references=False, verbose=0, task=self.task_,
+            selector=selector, **already_told(selector),
         )  # fmt: skip
         inner._interrupted = store  # its folds are kept with the others
         return inner.fit(X, y, **params)
@@ -352,6 +368,14 @@ class PathCV(NotebookCard, PlainSelector, BaseEstimator):
         """Probability of every class; for the SVMs of this package with ``probability=True``."""
         model = self._model(n_features)
         return model.proba(self._new_rows(X, n_features))
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """Called for what is not there: say what to set for it."""
+            if name == "predict_proba":
+                raise AttributeError(routing.why_no_shares(self))
+            return self.__getattribute__(name)  # raises what it raised
 
     def score(
         self, X: Any, y: ArrayLike, *, n_features: int | None = None, **score_params: Any
@@ -547,6 +571,18 @@ class PathCV(NotebookCard, PlainSelector, BaseEstimator):
 
         check_is_fitted(self, "model_")
         return summarize_cv(self)
+
+    def save_html(self, file: str | os.PathLike, *, title: str | None = None) -> None:
+        """Write the page of the result: one file that needs nothing else.
+
+        Parameters
+        ----------
+        file : str or path-like
+        title : str, optional
+        """
+        from kernelpath.report.html import save_html
+
+        save_html(self, file, title=title)
 
     def save(self, file: Any, *, n_features: int | Sequence[int] | None = None) -> None:
         """Write the model, its scores and its path to one file, without pickle.

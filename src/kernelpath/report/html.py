@@ -19,7 +19,7 @@ import jinja2
 
 from kernelpath.report.form import refuse_other_dicts
 from kernelpath.report.plain_text import visible
-from kernelpath.report.words import stability_words
+from kernelpath.report.words import measure_words, stability_words
 from kernelpath.utils.atomic import replacing
 from kernelpath.utils.progress import working
 
@@ -46,7 +46,7 @@ LONGEST_NAME = 80
 
 @working("page")
 def render_html(
-    summary: Mapping[str, Any],
+    summary: Any,
     *,
     title: str | None = None,
     command: str | None = None,
@@ -60,8 +60,8 @@ def render_html(
 
     Parameters
     ----------
-    summary : dict
-        What `summarize_path` or `summarize_cv` returns.
+    summary : dict, PathCV, Comparison or FeaturePath
+        What `summarize_path` or `summarize_cv` returns, or what has such a summary.
     title : str, optional
         Name of the page.
     command : str, optional
@@ -87,12 +87,7 @@ def render_html(
     >>> page.startswith("<!doctype html>"), "<title>Twenty features</title>" in page
     (True, True)
     """
-    if not isinstance(summary, Mapping):
-        raise TypeError(
-            "a page is made from a summary, such as path.summary(X, y), "
-            f"got {type(summary).__name__}"
-        )
-    refuse_other_dicts(summary)
+    summary = _summary_of(summary)
     script = _script()
     shown = first_size(summary)
     return _template().render(
@@ -117,7 +112,7 @@ def render_html(
 
 
 def save_html(
-    summary: Mapping[str, Any],
+    summary: Any,
     file: str | os.PathLike[str],
     *,
     title: str | None = None,
@@ -129,8 +124,8 @@ def save_html(
 
     Parameters
     ----------
-    summary : dict
-        What `summarize_path` or `summarize_cv` returns.
+    summary : dict, PathCV, Comparison or FeaturePath
+        What `summarize_path` or `summarize_cv` returns, or what has such a summary.
     file : str or path
         File to write; its directory must exist.
     title, command, files, method
@@ -151,6 +146,19 @@ def save_html(
     page = render_html(summary, title=title, command=command, files=files, method=method)
     with replacing(file) as handle:
         handle.write(page.encode("utf-8"))
+
+
+def _summary_of(given: Any) -> Mapping[str, Any]:
+    """A summary as it is, or that of a model or a path."""
+    if not isinstance(given, Mapping) and callable(getattr(given, "summary", None)):
+        given = given.summary()
+    if not isinstance(given, Mapping):
+        raise TypeError(
+            "a page is made from a summary, such as path.summary(X, y), or from a fitted PathCV, "
+            f"got {type(given).__name__}"
+        )
+    refuse_other_dicts(given)
+    return given
 
 
 def summary_json(summary: Mapping[str, Any]) -> str:
@@ -213,7 +221,7 @@ def _facts(summary: Mapping[str, Any], method: str) -> list[str]:
     if cv is not None:
         facts += [
             _count(cv["n_folds"], "fold"),
-            f"measured by {_words(cv['scoring'])}",
+            f"measured by {measure_words(cv['scoring'])}",
             f"size chosen by the rule “{RULES.get(cv['rule'], _words(cv['rule']))}”",
         ]
         if cv["chosen"].get("cost") is not None:
