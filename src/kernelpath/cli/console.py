@@ -23,6 +23,7 @@ DONE, AT_FAULT, WRONG_USAGE = 0, 1, 2
 WIDTH_OFF_TERMINAL = 100
 SELECTED = "selected.csv"
 OTHER_NAMES = {"probability": "proba", "n_features": "sizes"}  # of settings, as options
+SWITCHES = {"identifiers": ("identifiers='keep'", "--keep-identifiers")}  # settings with one other value
 NAMED_ALONE = {"n_features", "baselines"}  # settings that messages name without a value
 
 
@@ -78,7 +79,9 @@ def in_option_words(error: BaseException | str) -> str:
     message = str(error)
     for name in settings_named(error) if isinstance(error, BaseException) else ():
         option = f"--{OTHER_NAMES.get(name, name).replace('_', '-')}"
-        if name in NAMED_ALONE:
+        if name in SWITCHES:
+            message = message.replace(*SWITCHES[name])
+        elif name in NAMED_ALONE:
             message = re.sub(rf"\b{name}\b", option, message)
         else:
             message = message.replace(f"{name}=True", option)  # a switch

@@ -11,7 +11,7 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from kernelpath.errors import DataError, FewerFeaturesWarning
+from kernelpath.errors import DataError, FewerFeaturesWarning, Obstacles
 from kernelpath.path.feature_path import FeaturePath, PathPoint
 from kernelpath.tables.missing import (
     check_missing,
@@ -22,7 +22,7 @@ from kernelpath.tables.missing import (
 )
 from kernelpath.tables.reading import read_training
 from kernelpath.tables.table import Table, as_pandas, plain_table, unmasked
-from kernelpath.tables.targets import as_vector, plain_target, plain_weight
+from kernelpath.tables.targets import as_vector, encode_target, plain_target, plain_weight
 from kernelpath.utils.checks import is_number, is_whole, one_of
 from kernelpath.utils.provenance import fingerprint, versions
 from kernelpath.utils.units import in_units, size_exponent
@@ -104,7 +104,19 @@ class PathSelector(NotebookCard, PlainSelector, BaseEstimator):
         if kept is not None:
             table, y = table.take(kept), y[kept]
             sample_weight = weights_of(sample_weight, kept)
-        return without_holes(table, missing), y, sample_weight
+        found = Obstacles()
+        with found.noting():
+            table = without_holes(table, missing)
+        with found.noting():
+            self._check_kernel(table)
+        if found.found:
+            with found.noting():
+                encode_target(y, task=getattr(self, "task", "auto"))
+        found.refuse()
+        return table, y, sample_weight
+
+    def _check_kernel(self, table: Table) -> None:
+        """Refuse columns that the kernel cannot take, where that is known before the fit."""
 
     def _choose_point(self, path: FeaturePath, n_features: Any) -> PathPoint:
         """Return the point for ``n_features_to_select``: a count, a share, or None for the end."""

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import column_or_1d, validate_data
 
-from kernelpath.errors import DataError, ReadingWarning
+from kernelpath.errors import DataError, ReadingWarning, naming
 from kernelpath.tables.encoding import TableEncoder
 from kernelpath.tables.kinds import Kind
-from kernelpath.tables.missing import Imputer
+from kernelpath.tables.missing import Imputer, rows_to_keep, without_holes
 from kernelpath.tables.table import (
     Table,
     as_column_table,
@@ -58,6 +58,22 @@ def read_training(estimator: Any, X: Any, identifiers: str | None = None) -> Tab
         return replace(table, given=frame)
     table = as_column_table(_numbers(estimator, X, ensure_min_samples=2))
     return replace(table, given=table.values)
+
+
+def training_table(table: Table, y: Any, missing: str) -> tuple[Table, Any]:
+    """Rows with a target, read and filled in or refused as ``missing`` says; what is odd is said.
+
+    Examples
+    --------
+    >>> holes = Table(np.array([[1.0], [np.nan], [3.0]]), None, np.array([False]))
+    >>> training_table(holes, np.array([0, 1, 1]), "impute")[0].values.ravel().tolist()
+    [1.0, 2.0, 3.0]
+    """
+    say_how_it_was_read(table)
+    kept = rows_to_keep(table, y, missing)
+    if kept is not None:
+        table, y = table.take(kept), y[kept]
+    return without_holes(table, missing), y
 
 
 def read_new(estimator: Any, X: Any, encoder: TableEncoder | None = None) -> Table:
@@ -144,7 +160,7 @@ def say_how_it_was_read(table: Table) -> None:
             parts.append(words.format(table.label(columns)))
     if parts:
         text = "; ".join(parts)
-        warn(f"{text[0].upper()}{text[1:]}.", ReadingWarning)
+        warn(naming(ReadingWarning(f"{text[0].upper()}{text[1:]}."), "identifiers"))
 
 
 def _numbers(estimator: Any, X: Any, **options: Any) -> Any:

@@ -20,7 +20,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from kernelpath.errors import ConstantColumnWarning, DataError
+from kernelpath.errors import ConstantColumnWarning, DataError, naming
 from kernelpath.tables.kinds import ColumnReading, Kind, days_of, is_identifier, may_name_rows
 from kernelpath.utils.units import FAR, exponents_of, in_units, sizes_of
 from kernelpath.utils.warn import warn
@@ -265,10 +265,12 @@ def check_finite(table: Table, columns: NDArray[np.intp] | None = None) -> None:
     else:
         bad = columns[columns_not_finite(table.values[:, columns])]
     if len(bad):
-        raise DataError(
-            f"Input X contains NaN or inf in {table.label(bad)}. Fill or drop them, "
-            "for example with sklearn.impute.SimpleImputer."
-        )
+        infinite = columns_not_finite(take_columns(table.values, bad), but_nan=True)
+        what, way = "NaN", "Choose missing='kernel', or fill or drop them"
+        if len(infinite):
+            what, way = "NaN or inf", "Correct infinite values, and choose missing='kernel'"
+        error = DataError(f"Input X contains {what} in {table.label(bad)}. {way}.")
+        raise naming(error, "missing")
 
 
 def refuse_text(table: Table, way: str) -> None:
