@@ -23,7 +23,9 @@ DONE, AT_FAULT, WRONG_USAGE = 0, 1, 2
 WIDTH_OFF_TERMINAL = 100
 SELECTED = "selected.csv"
 OTHER_NAMES = {"probability": "proba", "n_features": "sizes"}  # of settings, as options
-SWITCHES = {"identifiers": ("identifiers='keep'", "--keep-identifiers")}  # settings with one other value
+SWITCHES = {
+    "identifiers": ("identifiers='keep'", "--keep-identifiers")
+}  # settings with one other value
 NAMED_ALONE = {"n_features", "baselines"}  # settings that messages name without a value
 
 

@@ -14,19 +14,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
-from scipy import sparse
 
-from kernelpath.catalogue import FIRST_BUDGETS, METHODS, Method, budgets
+from kernelpath.catalogue import FIRST_BUDGETS, Method, budgets
 from kernelpath.cli.console import in_option_words
 from kernelpath.cli.invocation import CVSettings
 from kernelpath.cli.obstacles import as_table, category_notes, check_table, naming_bad_columns
 from kernelpath.cli.printing import path_rows
 from kernelpath.cli.run_files import Record, write_csv, write_frame, write_page, write_record
-from kernelpath.errors import DataError, naming, not_one_of
+from kernelpath.errors import DataError, not_one_of
 from kernelpath.estimators.path_cv import PathCV
 from kernelpath.evaluation.cross_validation import FullPoint
-from kernelpath.kernels import Delta
 from kernelpath.path.feature_path import FeaturePath, PathPoint
 from kernelpath.tables.read import LoadedTable
 from kernelpath.tables.reading import training_table

@@ -20,8 +20,8 @@ from kernelpath.tables.missing import (
     weights_of,
     without_holes,
 )
-from kernelpath.tables.reading import read_training
-from kernelpath.tables.table import Table, as_pandas, plain_table, unmasked
+from kernelpath.tables.reading import read_training, with_all_columns
+from kernelpath.tables.table import Table, as_pandas, is_frame, plain_table, unmasked
 from kernelpath.tables.targets import as_vector, encode_target, plain_target, plain_weight
 from kernelpath.utils.checks import is_number, is_whole, one_of
 from kernelpath.utils.provenance import fingerprint, versions
@@ -56,20 +56,25 @@ class PlainSelector(SelectorMixin):
     """A selector for which masked cells are missing, and dates beside numbers stay dates."""
 
     def transform(self, X: Any) -> Any:
-        """Keep the selected columns.
+        """Keep the selected columns, as they are: text stays text, and NaN stays NaN.
 
         Parameters
         ----------
         X : array, sparse matrix or dataframe of shape (n_samples, n_features)
+            A dataframe may have the selected columns alone, in any order, and others beside them.
 
         Returns
         -------
         array, sparse matrix or dataframe of shape (n_samples, n_selected)
         """
-        given = plain_table(X)
+        names, needed = getattr(self, "feature_names_in_", None), self.get_support(indices=True)
+        given = with_all_columns(plain_table(X), names, needed)
         try:
             return super().transform(given)
-        except np.exceptions.DTypePromotionError:  # dates beside numbers have no common type
+        except (np.exceptions.DTypePromotionError, ValueError):
+            if not is_frame(given):
+                raise
+            # Dates and text beside numbers have no common type.
             return super().transform(as_pandas(given).astype(object))
 
 

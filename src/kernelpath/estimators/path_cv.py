@@ -27,6 +27,7 @@ from kernelpath.evaluation.study import unit_of_scores
 from kernelpath.path.feature_path import FeaturePath
 from kernelpath.predictors.base import HeldOutRegressor
 from kernelpath.predictors.choice import is_own
+from kernelpath.tables.missing import rows_with_target
 from kernelpath.tables.reading import (
     read_new,
     read_new_numbers,
@@ -333,6 +334,7 @@ class PathCV(NotebookCard, PlainSelector, BaseEstimator):
         check_is_fitted(self, "model_")
         if not hasattr(self, "scorer_"):
             raise DataError("The file of this model does not hold its scoring, a function.")
+        X, y, score_params = rows_with_target(X, y, score_params)
         y = as_vector(y)
         if self.task_ == "regression":
             unit = unit_of_scores(y, self.scorer_, is_own(self.predictor))
@@ -347,7 +349,7 @@ class PathCV(NotebookCard, PlainSelector, BaseEstimator):
         """New rows; estimators that are not of this package say themselves what they take."""
         read = read_new_numbers if is_own(self.predictor) else read_new
         needed = self._needed(n_features)
-        table = read(self, with_all_columns(X, self._encoder, needed), self._encoder)
+        table = read(self, with_all_columns(X, self._encoder.names, needed), self._encoder)
         say_what_is_new(table, self._encoder, needed)
         return table
 

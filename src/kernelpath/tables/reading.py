@@ -21,6 +21,7 @@ from kernelpath.tables.table import (
     as_column_table,
     as_pandas,
     column_list,
+    holds_text,
     is_frame,
     naming_text,
     plain_table,
@@ -31,6 +32,8 @@ from kernelpath.utils.warn import warn
 
 DROP = "drop"
 SAID = {
+    Kind.POINT: "read as numbers, without signs and marks between thousands: {}",
+    Kind.COMMA: "read as numbers with a decimal comma: {}",
     Kind.DATE: "dates count as days since 1970 ({})",
     Kind.DAY_FIRST: "dates are read with the day first and count as days since 1970 ({})",
     Kind.MONTH_FIRST: "dates are read with the month first and count as days since 1970 ({})",
@@ -49,13 +52,26 @@ def read_training(estimator: Any, X: Any, identifiers: str | None = None) -> Tab
         _remember(estimator, X)
         return X if X.given is not None else replace(X, given=X.values)
     if is_frame(X):
-        frame = as_pandas(X).copy(deep=False)  # columns added to X later are not ours
+        # A copy: columns added to X later are not ours.
+        frame = _with_text_names(as_pandas(X)).copy(deep=False)
         table = as_column_table(frame)  # names what is wrong with the columns
-        validate_data(estimator, X, skip_check_array=True)
+        if table.shape[1] == 0:
+            raise DataError(
+                f"X has 0 feature(s) (shape={table.shape}) while a minimum of 1 is required."
+            )
+        _check_names(estimator, X)
         if (identifiers or getattr(estimator, "identifiers", DROP)) == DROP:
             table = table.without_identifiers()
         say_how_it_was_read(table)
         return replace(table, given=frame)
+    X = plain_table(X)
+    if holds_text(X):
+        validate_data(estimator, X, skip_check_array=True)
+        table = as_column_table(X)
+        if (identifiers or getattr(estimator, "identifiers", DROP)) == DROP:
+            table = table.without_identifiers()
+        say_how_it_was_read(table)
+        return replace(table, given=X)
     table = as_column_table(_numbers(estimator, X, ensure_min_samples=2))
     return replace(table, given=table.values)
 
@@ -82,36 +98,39 @@ def read_new(estimator: Any, X: Any, encoder: TableEncoder | None = None) -> Tab
     With an encoder text columns get the codes that they had in ``fit``.
     """
     if is_frame(X):
-        validate_data(estimator, X, reset=False, skip_check_array=True)
+        _check_names(estimator, X, reset=False)
         given = as_pandas(X)
+    elif holds_text(plain := plain_table(X)):
+        validate_data(estimator, plain, reset=False, skip_check_array=True)
+        given = plain
     else:
         given = _numbers(estimator, X, reset=False)
     table = as_column_table(given) if encoder is None else encoder.table(given)
-    return replace(table, given=given if is_frame(given) else table.values)
+    return replace(table, given=given if is_frame(given) or holds_text(given) else table.values)
 
 
-def with_all_columns(X: Any, encoder: TableEncoder, needed: NDArray[np.intp]) -> Any:
+def with_all_columns(X: Any, names: NDArray | None, needed: NDArray[np.intp]) -> Any:
     """New rows with the columns of ``fit`` in their order, where only some are needed.
 
     A frame may have its columns in any order, others beside them, and lack those that are not
     needed.  An array has no names by which to tell: it needs all columns.
     """
-    if encoder.names is not None and is_frame(X):
+    if names is not None and is_frame(X):
         frame = as_pandas(X)
         given = [str(name) for name in frame.columns]
-        if given == encoder.names.tolist():
-            return X
+        if given == names.tolist():
+            return _with_text_names(X)
         known = set(given)
-        lacking = np.array([j for j in needed.tolist() if encoder.names[j] not in known], np.intp)
+        lacking = np.array([j for j in needed.tolist() if names[j] not in known], np.intp)
         if len(lacking):
-            label = column_list(lacking, encoder.names)
+            label = column_list(lacking, names)
             verb = "is" if len(lacking) == 1 else "are"
             raise DataError(
                 f"X lacks {label}, which {verb} needed: the feature names should match those that "
                 "were passed during fit."
             )
         frame = frame.set_axis(given, axis=1)
-        return frame.loc[:, ~frame.columns.duplicated()].reindex(columns=encoder.names.tolist())
+        return frame.loc[:, ~frame.columns.duplicated()].reindex(columns=names.tolist())
     return X
 
 
@@ -141,6 +160,19 @@ def read_new_numbers(estimator: Any, X: Any, encoder: TableEncoder) -> Table:
     if encoder.fill is not None:
         table = Imputer(encoder.fill).apply(table)
     return table.in_units_of(encoder.exponents)
+
+
+def _check_names(estimator: Any, X: Any, **options: Any) -> None:
+    """Compare or remember names as scikit-learn does."""
+    validate_data(estimator, _with_text_names(X), skip_check_array=True, **options)
+
+
+def _with_text_names(X: Any) -> Any:
+    """A frame whose names are text if some of them are; scikit-learn refuses both together."""
+    kinds = set(map(type, getattr(X, "columns", ())))
+    if str not in kinds or len(kinds) == 1 or not hasattr(X, "set_axis"):
+        return X
+    return X.set_axis([str(name) for name in X.columns], axis=1)
 
 
 def _remember(estimator: Any, table: Table) -> None:
