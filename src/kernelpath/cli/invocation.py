@@ -369,7 +369,7 @@ class CVSettings:
     class_weight: str | None = "auto"
     verbose: bool = False
 
-    def of_table(self) -> dict[str, str]:
+    def of_table(self) -> dict[str, Any]:
         """What decides whether a table can be used."""
         return {
             name: str(getattr(self, name)) for name in ("kernel", "task", "missing", "identifiers")
@@ -451,7 +451,7 @@ def shared_settings(given: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def table_settings(given: dict[str, Any]) -> dict[str, str]:
+def table_settings(given: dict[str, Any]) -> dict[str, Any]:
     """What becomes of missing values and of columns that name rows."""
     kept = "keep" if given["keep_identifiers"] else "drop"
     return {"missing": str(given["missing"]), "identifiers": kept}

@@ -147,7 +147,7 @@ def trace_table(
     identifiers: str = "drop",
 ) -> Run:
     """Trace the path of a table from a file."""
-    options = {"missing": missing, "identifiers": identifiers}
+    options: dict[str, Any] = {"missing": missing, "identifiers": identifiers}
     check_table(table, [method], kernel=kernel, task=task, **options)
     kind = task_for(method, table, task)
     sizes = budgets(method, len(table.feature_names))

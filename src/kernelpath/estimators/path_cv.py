@@ -27,7 +27,6 @@ from kernelpath.evaluation.study import unit_of_scores
 from kernelpath.path.feature_path import FeaturePath
 from kernelpath.predictors.base import HeldOutRegressor
 from kernelpath.predictors.choice import is_own
-from kernelpath.tables.missing import rows_with_target
 from kernelpath.tables.reading import (
     read_new,
     read_new_numbers,
@@ -334,7 +333,6 @@ class PathCV(NotebookCard, PlainSelector, BaseEstimator):
         check_is_fitted(self, "model_")
         if not hasattr(self, "scorer_"):
             raise DataError("The file of this model does not hold its scoring, a function.")
-        X, y, score_params = rows_with_target(X, y, score_params)
         y = as_vector(y)
         if self.task_ == "regression":
             unit = unit_of_scores(y, self.scorer_, is_own(self.predictor))

@@ -29,7 +29,7 @@ from kernelpath.tables.table import (
     columns_with_holes,
     refuse_infinite_columns,
 )
-from kernelpath.tables.targets import plain_target, plain_weight
+from kernelpath.tables.targets import plain_weight
 from kernelpath.utils.warn import warn
 
 
@@ -138,26 +138,6 @@ def with_targets(table: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]
     return table.take(kept), np.asarray(y)[kept], weights_of(sample_weight, kept)
 
 
-def rows_with_target(X: Any, y: Any, params: dict[str, Any]) -> tuple[Any, Any, dict[str, Any]]:
-    """Rows to judge a model on, with what goes with them; those without a target are left out."""
-    from sklearn.utils import _safe_indexing
-
-    y = plain_target(y)
-    absent = missing_targets(y)
-    if not absent.any() or absent.all():
-        return X, y, params
-    warn(
-        f"Left out: {_rows(absent.sum())} without a target, of {len(absent):,}.",
-        MissingValuesWarning,
-    )
-    kept = np.flatnonzero(~absent)
-    one_each = {
-        name: _safe_indexing(value, kept) if np.shape(value)[:1] == absent.shape else value
-        for name, value in params.items()
-    }
-    return _safe_indexing(X, kept), _safe_indexing(np.asarray(y), kept), one_each
-
-
 def weights_of(sample_weight: Any, kept: NDArray[np.intp]) -> Any:
     """Weights of the rows that are kept; one number stays one number."""
     if sample_weight is None or np.ndim(sample_weight) == 0:
@@ -190,7 +170,7 @@ def missing_targets(y: NDArray) -> NDArray[np.bool_]:
     import pandas as pd
 
     found = np.asarray(pd.isna(np.asarray(y)), dtype=bool)
-    return found if found.ndim == 1 else found.any(axis=tuple(range(1, found.ndim)))
+    return np.asarray(found.any(axis=tuple(range(1, found.ndim))), dtype=bool)
 
 
 def _rows_with_holes(table: Table) -> NDArray[np.bool_]:
