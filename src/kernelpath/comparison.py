@@ -20,6 +20,7 @@ from kernelpath.estimators.path_cv import PathCV
 from kernelpath.evaluation.scores import PathScores, score_text
 from kernelpath.predictors.choice import resolve_predictors, task_of
 from kernelpath.predictors.weighted_kernel import WeightedKernelSVM
+from kernelpath.tables.missing import missing_targets
 from kernelpath.tables.reading import one_column
 from kernelpath.tables.table import as_column_table, as_pandas, is_frame, named_columns, plain_table
 from kernelpath.tables.targets import as_vector
@@ -297,7 +298,9 @@ def compare(
     task: str = "auto",
     groups: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
-    class_weight: Any = None,
+    class_weight: Any = "auto",
+    missing: str = "kernel",
+    identifiers: str = "drop",
     inner_cv: Any = None,
     n_jobs: int | None = None,
     random_state: Any = None,
@@ -317,7 +320,8 @@ def compare(
     methods : sequence of str or selector, or dict of name to str or selector
         Names are those of :func:`kernelpath.methods`; a selector is whatever :class:`PathCV` takes,
         and is called by its class if it has no name.
-    cv, predictor, scoring, inner_cv, class_weight, n_jobs, random_state, verbose, memory :
+    cv, predictor, scoring, inner_cv, class_weight, n_jobs, random_state, verbose, memory, missing,
+    identifiers :
         As for :class:`PathCV`.
     n_features : int, sequence of int or None
         Sizes to score.  Default: every size up to 30, then growing by a quarter; with ``"nmmkl"``
@@ -360,7 +364,8 @@ def compare(
     seed = seed_of(random_state)
     wanted = named_methods(methods)
     n_columns = X.shape[1] if hasattr(X, "shape") else np.shape(X)[1]
-    target = as_vector(one_column(y))
+    target = one_column(y)
+    target = as_vector(target[~missing_targets(target)])  # rows without one are left out
     task = task_of(target, task, predictor)
     _refuse(wanted, X, target, task)
     n_features = _sizes(wanted, n_features, n_columns)
@@ -382,7 +387,7 @@ def compare(
         baselines={name: one for name, one in made.items() if name != first},
         predictor=predictor, cv=cv, scoring=scoring, n_features=n_features, inner_cv=inner_cv,
         class_weight=class_weight, n_jobs=n_jobs, random_state=seed, task=task, verbose=verbose,
-        memory=memory, references=False,
+        memory=memory, missing=missing, identifiers=identifiers, references=False,
     )  # fmt: skip
     if feature_names is not None and not is_frame(X):
         X = named_columns(plain_table(X), feature_names)

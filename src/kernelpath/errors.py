@@ -1,7 +1,9 @@
 """The errors a user can cause, each with a sentence that says what to do."""
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import NamedTuple, TypeVar
 
 MOST_LISTED = 10
@@ -106,6 +108,43 @@ def naming(error: Raised, *settings: str) -> Raised:
 def settings_named(error: BaseException) -> tuple[str, ...]:
     """Names of the settings that an error or a warning carries; see `naming`."""
     return tuple(getattr(error, "settings", ()))
+
+
+@dataclass
+class Obstacles:
+    """What is wrong with a table, collected to be said at once.
+
+    Examples
+    --------
+    >>> obstacles = Obstacles()
+    >>> for text in ("y has one class.", "Column 'a' holds text; use kernel='auto'."):
+    ...     with obstacles.noting():
+    ...         raise DataError(text)
+    >>> obstacles.refuse()
+    Traceback (most recent call last):
+    kernelpath.errors.DataError: There are 2 obstacles: (1) y has one class; (2) Column 'a' holds
+    text; use kernel='auto'.
+    """
+
+    found: list[DataError] = field(default_factory=list)
+
+    @contextmanager
+    def noting(self) -> Iterator[None]:
+        """Note a refusal instead of raising it."""
+        try:
+            yield
+        except DataError as error:
+            self.found.append(error)
+
+    def refuse(self) -> None:
+        """Raise what was noted: one error as it is, several as a list in one sentence."""
+        if len(self.found) == 1:
+            raise self.found[0]
+        if self.found:
+            texts = [str(error).rstrip(".") for error in self.found]
+            listed = "; ".join(f"({i}) {text}" for i, text in enumerate(texts, start=1))
+            error = DataError(f"There are {len(texts)} obstacles: {listed}.")
+            raise naming(error, *(name for one in self.found for name in settings_named(one)))
 
 
 def cannot_write(place: object, reason: str) -> DataError:

@@ -128,7 +128,6 @@ REFUSED = {
     "datetime64 object": (_objects(np.datetime64("2020-01-01")), "type datetime64"),
     "complex object": (_objects(1j), "type complex"),
     "complex": (X + 0j, "[Cc]omplex"),
-    "text": (X.astype(str).astype(object) + "a", "text"),
 }  # fmt: skip
 
 

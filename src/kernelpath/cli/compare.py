@@ -44,11 +44,14 @@ def compare_command(
     cv: Annotated[int, typer.Option("--cv", min=2, metavar="FOLDS", help="Folds.")] = 5,
     task: opt.TaskOption = opt.Task.auto,
     drop: opt.DropOption = None,
+    missing: opt.MissingOption = opt.DEFAULT_MISSING,
+    keep_identifiers: opt.IdentifiersOption = False,
     max_columns: opt.MaxColumnsOption = None,
     out: opt.OutOption = None,
     overwrite: opt.OverwriteOption = False,
     predictor: opt.PredictorOption = None,
     scoring: opt.ScoringOption = None,
+    class_weight: opt.ClassWeightOption = None,
     groups: opt.GroupsOption = None,
     sizes: opt.SizesOption = None,
     seed: opt.SeedOption = 0,
@@ -118,25 +121,17 @@ def run_comparison(
     wanted: list[str], table: LoadedTable, settings: CVSettings, memory: Path | None
 ) -> ComparisonRun:
     """Score the methods of a table from a file."""
-    from kernelpath.cli.run import (
-        category_notes,
-        check_sizes,
-        check_text,
-        collected_warnings,
-        naming_bad_columns,
-        refuse_methods,
-        split_groups,
-    )
+    from kernelpath.cli.obstacles import category_notes, check_table, naming_bad_columns
+    from kernelpath.cli.run import check_sizes, collected_warnings, split_groups
     from kernelpath.comparison import compare
 
     start = time.perf_counter()
-    refuse_methods(wanted, table, settings.task, "leave it out of --methods")
     table, groups = split_groups(table, settings.groups)
     check_sizes(table, settings.sizes)
-    numeric = [name for name in wanted if METHODS[name].refuses_text(compared=True)]
-    check_text(table, settings.kernel, numeric[0] if numeric else "")
+    check_table(table, [METHODS[name] for name in wanted], **settings.of_table(), compared=True)
     arguments = settings.arguments()
-    shared = ("cv", "predictor", "scoring", "n_features", "n_jobs", "random_state", "verbose")
+    shared = ("cv", "predictor", "scoring", "n_features", "n_jobs", "random_state", "verbose",
+              "missing", "identifiers", "class_weight")  # fmt: skip
     with collected_warnings() as notes, naming_bad_columns(table):
         found = compare(
             table.X,

@@ -25,6 +25,9 @@ SELECTED = "selected.csv"
 OTHER_NAMES = {  # of settings, as options
     "probability": "proba", "n_features": "sizes", "feature_groups": "feature-group",
 }  # fmt: skip
+SWITCHES = {
+    "identifiers": ("identifiers='keep'", "--keep-identifiers")
+}  # settings with one other value
 NAMED_ALONE = {  # settings that messages name without a value
     "n_features", "baselines", "must_include", "feature_groups", "costs",
 }  # fmt: skip
@@ -82,7 +85,9 @@ def in_option_words(error: BaseException | str) -> str:
     message = str(error)
     for name in settings_named(error) if isinstance(error, BaseException) else ():
         option = f"--{OTHER_NAMES.get(name, name).replace('_', '-')}"
-        if name in NAMED_ALONE:
+        if name in SWITCHES:
+            message = message.replace(*SWITCHES[name])
+        elif name in NAMED_ALONE:
             message = re.sub(rf"\b{name}\b", option, message)
         else:
             message = message.replace(f"{name}=True", option)  # a switch

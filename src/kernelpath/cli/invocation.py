@@ -30,6 +30,7 @@ LARGEST_C = 1e8
 ONLY_SCORED = {  # with the values that say nothing
     "rule": None, "budget": None, "tolerance": None, "predictor": None, "scoring": None,
     "baselines": None, "nested": False, "groups": None, "sizes": None, "proba": False, "seed": 0,
+    "class_weight": None,
 }  # fmt: skip
 OF_METHODS = {  # options that some methods have, with the values that say nothing
     "kernel": "auto", "bandwidth": "std", "norm_strength": "auto", "bregman_strength": "auto",
@@ -372,8 +373,17 @@ class CVSettings:
     jobs: int | None = None
     task: str = "auto"
     kernel: str = "auto"
+    missing: str = "kernel"
+    identifiers: str = "drop"
+    class_weight: str | None = "auto"
     verbose: bool = False
     constraints: dict[str, Any] = field(default_factory=dict)
+
+    def of_table(self) -> dict[str, Any]:
+        """What decides whether a table can be used."""
+        return {
+            name: str(getattr(self, name)) for name in ("kernel", "task", "missing", "identifiers")
+        }
 
     def arguments(self) -> dict[str, Any]:
         """Arguments of PathCV, but selector, baselines and memory."""
@@ -390,6 +400,9 @@ class CVSettings:
             "random_state": self.seed,
             "n_jobs": self.jobs,
             "task": self.task,
+            "missing": self.missing,
+            "identifiers": self.identifiers,
+            "class_weight": self.class_weight,
             "verbose": int(self.verbose),
             **self.constraints,
         }
@@ -405,7 +418,7 @@ def cv_settings(given: dict[str, Any]) -> CVSettings | None:
             if given[name] != silent and name not in own
         ]
         if used:
-            hint = ", ".join(f"'--{name}'" for name in used)
+            hint = ", ".join(f"'--{name.replace('_', '-')}'" for name in used)
             raise typer.BadParameter(
                 "has no effect without --cv; add --cv 5 or leave it out", param_hint=hint
             )
@@ -448,8 +461,20 @@ def shared_settings(given: dict[str, Any]) -> dict[str, Any]:
         "jobs": given["jobs"],
         "task": str(given["task"]),
         "kernel": str(given["kernel"]),
+        "class_weight": _class_weight(given["class_weight"]),
         "verbose": given["verbose"],
+        **table_settings(given),
     }
+
+
+def table_settings(given: dict[str, Any]) -> dict[str, Any]:
+    """What becomes of missing values and of columns that name rows."""
+    kept = "keep" if given["keep_identifiers"] else "drop"
+    return {"missing": str(given["missing"]), "identifiers": kept}
+
+
+def _class_weight(value: Any) -> str | None:
+    return None if value == "none" else _text(value) or "auto"
 
 
 def _text(value: Any) -> str | None:

@@ -15,6 +15,7 @@ from kernelpath.cli.invocation import parse_method, read_config
 from kernelpath.evaluation import RULE_NAMES
 from kernelpath.kernels import KERNELS
 from kernelpath.predictors import PREDICTOR_NAMES
+from kernelpath.tables import MISSING
 
 SCORINGS = (
     "accuracy", "balanced_accuracy", "f1", "f1_macro", "matthews_corrcoef", "neg_log_loss",
@@ -35,11 +36,22 @@ if TYPE_CHECKING:  # members that are found at run time are no type to a checker
     Kernel = str
     Rule = str
     Predictor = str
+    Missing = str
 else:
     Kernel = StrEnum("Kernel", {name: name for name in (*KERNELS, "auto")})
     Rule = StrEnum("Rule", {name: name for name in dict.fromkeys(("one_se", *RULE_NAMES))})
     Predictor = StrEnum("Predictor", {name: name for name in ("auto", *PREDICTOR_NAMES)})
+    Missing = StrEnum("Missing", {name: name for name in MISSING})
 DEFAULT_KERNEL = Kernel("auto")
+DEFAULT_MISSING = Missing("kernel")
+
+
+class ClassWeight(StrEnum):
+    """How classes count in the models."""
+
+    auto = "auto"
+    balanced = "balanced"
+    none = "none"
 
 
 class Bandwidth(StrEnum):
@@ -154,6 +166,21 @@ DropOption = Annotated[
     list[str] | None,
     _option("--drop", metavar="COL", help="Column to leave out; may be repeated."),
 ]
+MissingOption = Annotated[
+    Missing,
+    typer.Option(
+        help="What becomes of missing values: a category of their own in each column, the median "
+        "or most frequent value, their rows left out, or refused.",
+    ),
+]
+IdentifiersOption = Annotated[
+    bool,
+    _option(
+        "--keep-identifiers/--no-keep-identifiers",
+        help="Count columns that name rows (text with a value of its own in most rows, row "
+        "numbers, ids) as features. Default: they are left out, with a note.",
+    ),
+]
 MaxColumnsOption = Annotated[
     int | None,
     _option(
@@ -166,7 +193,7 @@ MaxColumnsOption = Annotated[
 KernelOption = Annotated[
     Kernel,
     typer.Option(
-        help="Kernel of each feature; auto: delta for text columns, rbf otherwise.",
+        help="Kernel of each feature; auto: delta for categories and text, rbf otherwise.",
         rich_help_panel=KERNEL_PANEL,
     ),
 ]
@@ -349,7 +376,17 @@ ScoringOption = Annotated[
         metavar="NAME",
         rich_help_panel=SCORED_PANEL,
         autocompletion=_complete_scoring,
-        help="Any measure of scikit-learn. Default: accuracy or r2.",
+        help="Any measure of scikit-learn. Default: accuracy, balanced_accuracy where a class is "
+        "rarer than one to four, or r2.",
+    ),
+]
+ClassWeightOption = Annotated[
+    ClassWeight | None,
+    _option(
+        "--class-weight",
+        rich_help_panel=SCORED_PANEL,
+        help="How classes count in the models; balanced: alike, however rare; none: every row "
+        "alike. Default: auto, balanced where a class is rare or the measure ranks or balances.",
     ),
 ]
 BaselinesOption = Annotated[

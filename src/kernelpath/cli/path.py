@@ -19,7 +19,13 @@ from kernelpath.cli.console import (
     say_notes,
 )
 from kernelpath.cli.constraints import constraint_settings
-from kernelpath.cli.invocation import CVSettings, apply_config, cv_settings, method_settings
+from kernelpath.cli.invocation import (
+    CVSettings,
+    apply_config,
+    cv_settings,
+    method_settings,
+    table_settings,
+)
 from kernelpath.cli.manifest import MODEL, PAGE, RUN_FILES, refuse_lone, refuse_removing
 from kernelpath.cli.run_files import Record, page_place, refuse_overwriting, write_page_alone
 from kernelpath.cli.run_folder import output_folder, refuse_folder, resuming, write_together
@@ -40,6 +46,8 @@ def path_command(
     method: opt.MethodOption = "lp-kta",
     task: opt.TaskOption = opt.Task.auto,
     drop: opt.DropOption = None,
+    missing: opt.MissingOption = opt.DEFAULT_MISSING,
+    keep_identifiers: opt.IdentifiersOption = False,
     max_columns: opt.MaxColumnsOption = None,
     must_include: opt.MustIncludeOption = None,
     feature_group: opt.FeatureGroupOption = None,
@@ -59,6 +67,7 @@ def path_command(
     tolerance: opt.ToleranceOption = None,
     predictor: opt.PredictorOption = None,
     scoring: opt.ScoringOption = None,
+    class_weight: opt.ClassWeightOption = None,
     baselines: opt.BaselinesOption = None,
     nested: opt.NestedOption = False,
     groups: opt.GroupsOption = None,
@@ -128,7 +137,8 @@ def _run(
         table = read_table(data, **read)
         if settings is None:
             task, kernel = (str(context.params[name]) for name in ("task", "kernel"))
-            run = trace_table(*traced, table, task=task, kernel=kernel, size=size)
+            options = table_settings(context.params)
+            run = trace_table(*traced, table, task=task, kernel=kernel, size=size, **options)
         else:
             run = score_table(*traced, table, settings, size, memory)
         record = Record.of(context, data.name, table.target_name)

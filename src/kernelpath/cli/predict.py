@@ -236,7 +236,7 @@ class NewRows:
 
     def notes(self, encoder: Any) -> list[str]:
         """What is odd about the rows, as sentences: values of text that the model has not seen."""
-        from kernelpath.cli.run import columns_hold, quoted
+        from kernelpath.cli.obstacles import columns_hold, quoted
 
         known = {self._all[j]: set(values) for j, values in encoder.categories.items()}
         notes = []
@@ -280,7 +280,7 @@ class NewRows:
     def _categories(self, name: str, column: Any) -> None:
         import pandas as pd
 
-        from kernelpath.cli.run import columns_hold
+        from kernelpath.cli.obstacles import columns_hold
 
         series = pd.Series(column)
         if pd.api.types.is_numeric_dtype(series.dtype) and series.notna().any():
@@ -292,7 +292,7 @@ class NewRows:
         import numpy as np
         import pandas as pd
 
-        from kernelpath.cli.run import columns_hold
+        from kernelpath.cli.obstacles import columns_hold
 
         try:
             numbers = np.asarray(pd.to_numeric(pd.Series(part)), dtype=np.float64)

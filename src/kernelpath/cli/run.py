@@ -14,22 +14,21 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
-from scipy import sparse
 
-from kernelpath.catalogue import FIRST_BUDGETS, METHODS, Method, budgets
-from kernelpath.cli.console import in_option_words, safe
+from kernelpath.catalogue import FIRST_BUDGETS, Method, budgets
+from kernelpath.cli.console import in_option_words
 from kernelpath.cli.invocation import CVSettings
+from kernelpath.cli.obstacles import as_table, category_notes, check_table, naming_bad_columns
 from kernelpath.cli.printing import path_rows
 from kernelpath.cli.run_files import Record, write_csv, write_frame, write_page, write_record
-from kernelpath.errors import DataError, naming, not_one_of
+from kernelpath.errors import DataError, not_one_of
 from kernelpath.estimators.path_cv import PathCV
 from kernelpath.evaluation.cross_validation import FullPoint
-from kernelpath.kernels import Delta
 from kernelpath.path.feature_path import FeaturePath, PathPoint
 from kernelpath.path.points import nearest_sizes
 from kernelpath.tables.read import LoadedTable
-from kernelpath.tables.table import column_list, columns_not_finite, named_columns
+from kernelpath.tables.reading import training_table
+from kernelpath.tables.table import named_columns
 from kernelpath.tables.targets import infer_task
 
 SHOWN_OF_SIZE = ("n_features", "cost", "score", "se", "per_fold")
@@ -148,29 +147,43 @@ def trace_table(
     task: str,
     kernel: str,
     size: int | None,
+    missing: str = "kernel",
+    identifiers: str = "drop",
 ) -> Run:
     """Trace the path of a table from a file."""
-    kind = check_table(method, kernel, table, task)
+    options: dict[str, Any] = {"missing": missing, "identifiers": identifiers}
+    check_table(table, [method], kernel=kernel, task=task, **options)
+    kind = task_for(method, table, task)
     sizes = budgets(method, len(table.feature_names))
     if method.kind == "choice":  # a problem for each: no more than are asked for
         most = min(max(FIRST_BUDGETS, size or 0), len(table.feature_names))
         sizes = [*range(1, min(FIRST_BUDGETS, most) + 1), *([most] if most > FIRST_BUDGETS else [])]
     selector = method.selector(kind, sizes, **settings)
-    with naming_bad_columns(table):
-        run = trace(method.name, selector, table.X, table.y, table.feature_names, size)
-    run.notes[:0] = list(table.notes)
+    if hasattr(selector, "missing"):
+        selector.set_params(**options)
+    with naming_bad_columns(table), collected_warnings() as notes:
+        columns, y = training_table(as_table(table, identifiers), table.y, missing)
+        run = trace(method.name, selector, columns, y, None, size)
+    run.notes[:0] = [*table.notes, *notes]
     run.notes.extend(category_notes(table))
     return run
+
+
+def task_for(method: Method, table: LoadedTable, task: str) -> str:
+    """The task that a method is told; a path of lp-KTA says the one that was asked for."""
+    return task if method.name == "lp-kta" else infer_task(table.y, task)
 
 
 def trace(
     method: str, selector: Any, X: Any, y: Any, names: list[str] | None, size: int | None
 ) -> Run:
-    """Fit, collecting warnings as notes; choose the point of a size, or the method's own."""
+    """Fit, collecting warnings as notes; choose the point of a size, or the method's own.
+
+    ``names`` are those of the columns of an array.
+    """
     start = time.perf_counter()
-    given = None if hasattr(X, "columns") else names
     with collected_warnings() as notes:
-        path = _traced(selector, X, y, given)
+        path = _traced(selector, X if names is None else named_columns(X, names), y)
     check_size(path, size)
     point = _own_point(selector, path) if size is None else path.at(n_features=size)
     if size is None and 0 < path.n_selected[0] == path.n_selected[-1]:
@@ -185,12 +198,12 @@ def trace(
     return run
 
 
-def _traced(selector: Any, X: Any, y: Any, names: list[str] | None) -> FeaturePath:
+def _traced(selector: Any, X: Any, y: Any) -> FeaturePath:
     if not hasattr(selector, "fit"):
         from kernelpath.estimators.rankers import ranked_path
 
-        return ranked_path(selector, X, y, names)
-    return selector.fit(X if names is None else named_columns(X, names), y).path_
+        return ranked_path(selector, X, y)
+    return selector.fit(X, y).path_
 
 
 def _own_point(selector: Any, path: FeaturePath) -> PathPoint:
@@ -222,7 +235,8 @@ def score_table(
         raise DataError(f"--n-features {size} is too many: the table has {most:,} columns")
     table, groups = split_groups(table, settings.groups)
     check_sizes(table, settings.sizes)
-    task = check_table(method, settings.kernel, table, settings.task)
+    check_table(table, [method], **settings.of_table())
+    task = task_for(method, table, settings.task)
     sizes, said = sizes_for(method, settings.sizes, size, len(table.feature_names))
     model, notes = fit_cv(method.selector(task, sizes, **own), table, groups, settings, memory)
     check_size(model.path_, size)
@@ -308,44 +322,6 @@ def fold_share(model: PathCV, size: int) -> Callable[[int], float | None]:
 # -- what is wrong with a table --------------------------------------------------------------------
 
 
-def check_table(method: Method, kernel: str, table: LoadedTable, task: str) -> str:
-    """Refuse a table that the method cannot use, before any work; return the task."""
-    refuse_methods([method.name], table, task, "take another --method")
-    check_text(table, kernel, method.name if method.refuses_text() else "")
-    # A path of lp-KTA says the task that was asked for.
-    return task if method.name == "lp-kta" else infer_task(table.y, task)
-
-
-def refuse_methods(names: list[str], table: LoadedTable, task: str, instead: str) -> None:
-    """Refuse a table whose target or rows one of the methods cannot use."""
-    kind = infer_task(table.y, task)
-    n_classes = len(np.unique(table.y)) if kind == "classification" else 0
-    target = "the target" if table.target_name is None else repr(table.target_name)
-    for name in names:
-        why = METHODS[name].why_not(kind, n_classes, len(table.y), target)
-        if why is not None:
-            text = f"{table.source}: {why[0]}; {instead}, or {why[1]}"
-            raise naming(DataError(text), "task")
-
-
-def check_text(table: LoadedTable, kernel: Any, numeric: str = "") -> None:
-    """Refuse text columns for kernels, or a method, of numbers, and say what to do."""
-    if not table.text_columns or (kernel in ("auto", Delta.name) and not numeric):
-        return
-    spoilt = _spoilt_numbers(table)
-    if spoilt:
-        raise DataError(f"{table.source}: {spoilt}; correct the file or use --drop")
-    if numeric:
-        raise DataError(
-            f"{table.source}: {columns_hold(table.text_columns, 'text')}, and {numeric} takes "
-            "numbers; leave columns out with --drop, or encode them as numbers"
-        )
-    raise DataError(
-        f"{table.source}: {columns_hold(table.text_columns, 'text')}; add --kernel auto to use "
-        "text as categories, leave columns out with --drop, or encode them as numbers"
-    )
-
-
 def split_groups(table: LoadedTable, column: str | None) -> tuple[LoadedTable, Any]:
     """Take the column of groups out of the features."""
     if column is None:
@@ -396,79 +372,6 @@ def collected_warnings() -> Iterator[list[str]]:
         yield notes
     texts = [in_option_words(w.message) for w in caught if issubclass(w.category, UserWarning)]
     notes.extend(dict.fromkeys(texts))  # folds warn of the same thing again
-
-
-@contextmanager
-def naming_bad_columns(table: LoadedTable) -> Iterator[None]:
-    """Name the columns with infinite values if those may be why a fit was refused."""
-    try:
-        yield
-    except DataError:
-        bad = [table.feature_names[j] for j in np.flatnonzero(_infinite(table.X))]
-        if not bad:
-            raise
-        raise DataError(
-            f"{table.source}: {columns_hold(bad, 'infinite values')}; correct them, or leave "
-            "columns out with --drop"
-        ) from None
-
-
-def category_notes(table: LoadedTable) -> list[str]:
-    """Say that a column of numbers was used as categories because of some text in it."""
-    spoilt = _spoilt_numbers(table)
-    return [f"{spoilt}; it was used as categories"] if spoilt else []
-
-
-def _spoilt_numbers(table: LoadedTable) -> str:
-    """Describe the first text column that is mostly numbers, or return ""."""
-    for name in table.text_columns:
-        text = table.X[name].dropna().astype(str)
-        comma = text.str.fullmatch(r"[+-]?\d+,\d+")
-        number = pd.to_numeric(text, errors="coerce").notna()
-        if (comma | number).mean() < 0.5:
-            continue
-        if comma.any():
-            value = text[comma].iloc[0]
-            return f"column {name!r} has numbers with a comma such as {value!r}; write a point"
-        value = text[~number].iloc[0]
-        return f"column {name!r} is mostly numbers but holds text such as {value[:40]!r}"
-    return ""
-
-
-def columns_hold(names: list[str], content: str, limit: int = 5) -> str:
-    """Say which columns hold what."""
-    one = len(names) == 1
-    return f"{quoted_columns(names, limit)} {'holds' if one else 'hold'} {content}"
-
-
-def quoted(texts: list[str]) -> str:
-    """Texts in quotes, printable.
-
-    Examples
-    --------
-    >>> quoted(["a", "b"])
-    "'a', 'b'"
-    """
-    return ", ".join(repr(safe(text, 40)) for text in texts)
-
-
-def quoted_columns(names: list[str], limit: int = 5) -> str:
-    """Name some columns.
-
-    Examples
-    --------
-    >>> quoted_columns(["a", "b", "c"], limit=2)
-    "columns 'a', 'b' and 1 more"
-    """
-    return column_list(np.arange(len(names)), names, limit)
-
-
-def _infinite(X: Any) -> np.ndarray:
-    """Mask of the columns with infinity; only run after a refusal."""
-    if sparse.issparse(X) or isinstance(X, np.ndarray):
-        return np.isin(np.arange(X.shape[1]), columns_not_finite(X, but_nan=True))
-    infinite = X.select_dtypes("number").isin([np.inf, -np.inf]).any()
-    return infinite.reindex(X.columns, fill_value=False).to_numpy()
 
 
 # -- files -----------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from kernelpath.errors import DataError, FewerFeaturesWarning
+from kernelpath.errors import DataError, FewerFeaturesWarning, Obstacles
 from kernelpath.path.feature_path import FeaturePath, PathPoint
 from kernelpath.tables.missing import (
     check_missing,
@@ -20,9 +20,9 @@ from kernelpath.tables.missing import (
     weights_of,
     without_holes,
 )
-from kernelpath.tables.reading import read_training
-from kernelpath.tables.table import Table, as_pandas, plain_table, unmasked
-from kernelpath.tables.targets import as_vector, plain_target, plain_weight
+from kernelpath.tables.reading import read_training, with_all_columns
+from kernelpath.tables.table import Table, as_pandas, is_frame, plain_table, unmasked
+from kernelpath.tables.targets import as_vector, encode_target, plain_target, plain_weight
 from kernelpath.utils.checks import is_number, is_whole, one_of
 from kernelpath.utils.provenance import fingerprint, versions
 from kernelpath.utils.units import in_units, size_exponent
@@ -56,20 +56,25 @@ class PlainSelector(SelectorMixin):
     """A selector for which masked cells are missing, and dates beside numbers stay dates."""
 
     def transform(self, X: Any) -> Any:
-        """Keep the selected columns.
+        """Keep the selected columns, as they are: text stays text, and NaN stays NaN.
 
         Parameters
         ----------
         X : array, sparse matrix or dataframe of shape (n_samples, n_features)
+            A dataframe may have the selected columns alone, in any order, and others beside them.
 
         Returns
         -------
         array, sparse matrix or dataframe of shape (n_samples, n_selected)
         """
-        given = plain_table(X)
+        names, needed = getattr(self, "feature_names_in_", None), self.get_support(indices=True)
+        given = with_all_columns(plain_table(X), names, needed)
         try:
             return super().transform(given)
-        except np.exceptions.DTypePromotionError:  # dates beside numbers have no common type
+        except (np.exceptions.DTypePromotionError, ValueError):
+            if not is_frame(given):
+                raise
+            # Dates and text beside numbers have no common type.
             return super().transform(as_pandas(given).astype(object))
 
 
@@ -105,7 +110,19 @@ class PathSelector(NotebookCard, PlainSelector, BaseEstimator):
         if kept is not None:
             table, y = table.take(kept), y[kept]
             sample_weight = weights_of(sample_weight, kept)
-        return without_holes(table, missing), y, sample_weight
+        found = Obstacles()
+        with found.noting():
+            table = without_holes(table, missing)
+        with found.noting():
+            self._check_kernel(table)
+        if found.found:
+            with found.noting():
+                encode_target(y, task=getattr(self, "task", "auto"))
+        found.refuse()
+        return table, y, sample_weight
+
+    def _check_kernel(self, table: Table) -> None:
+        """Refuse columns that the kernel cannot take, where that is known before the fit."""
 
     def _choose_point(self, path: FeaturePath, n_features: Any) -> PathPoint:
         """Return the point for ``n_features_to_select``: a count, a share, or None for the end."""

@@ -18,8 +18,8 @@ from sklearn import get_config
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 
-from kernelpath.errors import DataError, naming
-from kernelpath.estimators._base import require_target
+from kernelpath.errors import DataError, Obstacles, naming
+from kernelpath.estimators._base import PathSelector, require_target
 from kernelpath.estimators._path_cv_constraints import (
     full_costs,
     say_if_costs_only_count,
@@ -56,11 +56,19 @@ from kernelpath.evaluation.tuning import n_candidates
 from kernelpath.evaluation.work_plan import WorkMeter
 from kernelpath.predictors.choice import is_own, resolve_predictors, task_of
 from kernelpath.predictors.libsvm import Task
+from kernelpath.tables import IDENTIFIERS
 from kernelpath.tables.constraints import Constraints
 from kernelpath.tables.encoding import TableEncoder
-from kernelpath.tables.missing import check_missing, rows_to_keep, weights_of, without_holes
+from kernelpath.tables.missing import (
+    Imputer,
+    check_missing,
+    missing_targets,
+    refuse_unusable,
+    rows_to_keep,
+    weights_of,
+)
 from kernelpath.tables.reading import one_column, read_training
-from kernelpath.tables.table import Table, bytes_of, unmasked
+from kernelpath.tables.table import Table, bytes_of, columns_with_holes, unmasked
 from kernelpath.tables.targets import as_vector, check_lengths, check_sample_weight, encode_target
 from kernelpath.tracers.any_selector import (
     BASELINES,
@@ -110,13 +118,14 @@ def prepare(
     constraints = Constraints.read(rows, **given)
     reach = None if constraints is None else constraints.within(model.budget)
     selector, obeys = tell(selector, given, reach)
-    encoder = TableEncoder.of(rows)
-    if is_own(model.predictor) or model.missing == "error":
-        rows = without_holes(rows, model.missing)
     selector = _with_missing(selector, model.missing)
+    _refuse_obstacles(model, selector, rows, y)
     study, splits, scoring = _make_study(model, selector, rows, y, groups, sample_weight, params)
     study = replace(study, constraints=constraints, reach=reach, obeys=obeys, constrained_by=given)
     rows = study.rows
+    encoder = TableEncoder.of(rows)
+    if study.imputes:
+        encoder = replace(encoder, fill=Imputer.fit(rows.in_own_units()).fill)
     check_baselines(study, model.baselines)
     store, known = open_store(), fingerprint(rows.values, study.y)
     tracing = Tracer(store, study, known, report=True)
@@ -166,13 +175,29 @@ def _check_budget(budget: Any, sizes: NDArray, costs: NDArray | None) -> None:
         raise naming(DataError(text), "budget")
 
 
+def _refuse_obstacles(model: PathCV, selector: Any, rows: Table, y: Any) -> None:
+    """Refuse what is wrong with table and target, all of it in one sentence."""
+    found = Obstacles()
+    if is_own(model.predictor) or model.missing == "error":
+        with found.noting():
+            refuse_unusable(rows, model.missing)
+    if isinstance(selector, PathSelector):
+        with found.noting():
+            selector._check_kernel(rows)
+    if found.found:
+        with found.noting():
+            known = one_column(y)
+            encode_target(known[~missing_targets(known)], task=model.task)
+    found.refuse()
+
+
 def check_switches(model: Any) -> None:
     """Refuse settings of the wrong type before any work is done."""
     checks.flag("probability", model.probability)
     checks.flag("nested", model.nested)
     check_references(model.references)
     check_missing(model.missing)
-    checks.one_of("identifiers", model.identifiers, ("drop", "keep"))
+    checks.one_of("identifiers", model.identifiers, IDENTIFIERS)
     checks.whole("verbose", model.verbose, bools=True)
     if model.n_jobs is not None and not (checks.is_whole(model.n_jobs) and model.n_jobs != 0):
         raise ValueError(
@@ -257,6 +282,7 @@ def _make_study(
         unit=unit_of_scores(y, scorer, own) if kind == "regression" else 0,
         copies=Copies.of(rows.values, y, sample_weight is not None),
         weigh_scores=not routing and takes_weights(scorer),
+        imputes=own and model.missing == "impute" and bool(columns_with_holes(rows.values).any()),
     )
     if sample_weight is not None:
         _say_who_goes_without_weights(study, model, selector, scoring)

@@ -11,12 +11,13 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
 from kernelpath.alignment import align_table
-from kernelpath.alignment.api import without_weightless_rows
+from kernelpath.alignment.api import kernel_per_column, without_weightless_rows
 from kernelpath.alignment.engine import AlignmentResult
 from kernelpath.errors import DataError, NothingSelectedWarning, naming
 from kernelpath.estimators._base import PathSelector
 from kernelpath.kernels import KERNELS, FeatureKernel, codes, formula_code
 from kernelpath.path.feature_path import FeaturePath, PathPoint
+from kernelpath.tables import IDENTIFIERS
 from kernelpath.tables.constraints import Constraints, constraints_of
 from kernelpath.tables.table import Table, report_constant, unmasked
 from kernelpath.tracers.lp_kta.divergences import Divergence, resolve_divergence
@@ -354,6 +355,9 @@ class LpKTASelector(PathSelector):
             update(done + 1, N_PERMUTATIONS)
         return float(np.median(largest))
 
+    def _check_kernel(self, table: Table) -> None:
+        kernel_per_column(self.kernel, table)
+
     def _check_settings(self) -> None:
         self._check_strengths()
         checks.real(
@@ -367,7 +371,7 @@ class LpKTASelector(PathSelector):
             )
         if self.predictor_order not in (0, 1, 2):
             raise ValueError(f"predictor_order must be 0, 1 or 2, got {self.predictor_order!r}")
-        checks.one_of("identifiers", self.identifiers, ("drop", "keep"))
+        checks.one_of("identifiers", self.identifiers, IDENTIFIERS)
         refuse_idle(self, IDLE)
 
     def _check_strengths(self) -> None:

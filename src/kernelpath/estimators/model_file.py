@@ -87,6 +87,8 @@ def save_model(model: PathCV, file: str | os.PathLike | BinaryIO) -> None:
     header["frame"] = model._encoder.names is not None
     if model._encoder.exponents is not None:  # units of huge and tiny columns
         arrays["exponents"] = model._encoder.exponents
+    if model._encoder.fill is not None:  # what stands for missing values
+        arrays["fill"] = model._encoder.fill
     parts: dict[str, Any] = {"scores": model.scores_, "point": model.operating_point_}
     parts |= {f"baseline {name}": s for name, s in getattr(model, "baseline_scores_", {}).items()}
     header["parts"] = {}
@@ -144,6 +146,7 @@ def model_forms(header: dict[str, Any], label: str, max_columns: float = math.in
         raise PathFileError(f"{label} is a model of {n_columns:,} columns: {hint}")
     forms = {"path": Form("u1", ("path",))}
     forms["exponents"] = Form(WHOLE, ("columns",), low=-2200, high=2200, optional=True)
+    forms["fill"] = Form(REAL, ("columns",), optional=True)
     if header["classes"] == "numbers":
         forms["classes"] = Form("b1 i1 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8", ("classes",))
     elif header["classes"] is not None:
@@ -261,7 +264,8 @@ def _add_data(model: PathCV, header: dict[str, Any], arrays: dict[str, np.ndarra
             raise ValueError("the columns of the path have other names than those of the model")
     names = model.feature_names_in_ if header["frame"] else None
     readings = _checked_readings(header, model.n_features_in_)
-    model._encoder = TableEncoder(model.n_features_in_, names, readings, arrays.get("exponents"))
+    units, fill = arrays.get("exponents"), arrays.get("fill")
+    model._encoder = TableEncoder(model.n_features_in_, names, readings, units, fill)
 
 
 def _add_scores(model: PathCV, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:

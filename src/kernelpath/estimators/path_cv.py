@@ -398,7 +398,7 @@ class PathCV(NotebookCard, PlainSelector, BaseEstimator):
         """New rows; estimators that are not of this package say themselves what they take."""
         read = read_new_numbers if is_own(self.predictor) else read_new
         needed = self._needed(n_features)
-        table = read(self, with_all_columns(X, self._encoder, needed), self._encoder)
+        table = read(self, with_all_columns(X, self._encoder.names, needed), self._encoder)
         say_what_is_new(table, self._encoder, needed)
         return table
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,9 +22,8 @@ from kernelpath.estimators.l1kr import L1KRRegressor
 from kernelpath.estimators.lp_kta import LpKTASelector
 from kernelpath.estimators.nmmkl import NMMKLSelector
 from kernelpath.path.feature_path import FeaturePath
-from kernelpath.tables.encoding import TableEncoder
 from kernelpath.tables.missing import imputed
-from kernelpath.tables.table import Table
+from kernelpath.tables.table import Table, as_column_table
 from kernelpath.tables.targets import as_vector
 from kernelpath.tracers.any_selector import Baseline, size_grid, trace
 from kernelpath.utils.provenance import fingerprint, versions
@@ -56,15 +55,20 @@ class Ranker:
     name: str
     task: str
     seed: int = 0
+    reads_tables: ClassVar[bool] = True
 
     def __call__(self, X: Any, y: Any) -> NDArray[np.float64]:
         """Score every column; higher is better."""
-        values = imputed(TableEncoder.fit(X)[1]).values
+        values = imputed(_as_table(X)).values
         return RANKINGS[self.name](values, y, self.task, self.seed)
 
     @property
     def __name__(self) -> str:
         return self.name
+
+
+def _as_table(X: Any) -> Table:
+    return X if isinstance(X, Table) else as_column_table(X).without_identifiers()
 
 
 class BudgetChoices(BaseEstimator):
@@ -79,7 +83,7 @@ class BudgetChoices(BaseEstimator):
 
     def fit(self, X: Any, y: Any) -> BudgetChoices:
         """Choose the features of every budget."""
-        table = X if isinstance(X, Table) else TableEncoder.fit(X)[1]
+        table = _as_table(X)
         selector = NMMKLSelector(self.budgets, kernel=self.kernel, task=self.task)
         with warnings.catch_warnings():
             # Sizes that a fold does not have are scored as the next smaller one, columns that are
@@ -163,8 +167,8 @@ def ranked_path(ranker: Ranker, X: Any, y: Any, names: Any = None) -> FeaturePat
     >>> ranked_path(Ranker("f-test", "classification"), X, y).at(n_features=1).names
     ('petal length (cm)',)
     """
-    table, y = TableEncoder.fit(X)[1], as_vector(y)
-    traced = trace(ranker, X, y, report=True)
+    table, y = _as_table(X), as_vector(y)
+    traced = trace(ranker, table, y, report=True)
     n_samples, n_features = table.shape
     data = {
         "n_samples": int(n_samples),

@@ -100,7 +100,8 @@ def evaluate_fold(
         result = FoldResult.empty(study.rows.shape[1], len(study.sizes))
     if result.complete:
         return result
-    judge = _Judge(study, number, study.part(train, tracing=tracing), test, result)
+    part = study.part(train, tracing=tracing)
+    judge = _Judge(study, number, part, study.held_out(train, test), test, result)
     result.chance = judge.chance()
     tuned = tune_once(study, train, result, step, keep, tracing)
     judge.score_constants()
@@ -121,11 +122,12 @@ class _Judge:
         study: Study,
         number: int,
         part: TrainingRows,
+        held_out: Table,
         test: NDArray[np.intp],
         result: FoldResult,
     ) -> None:
         self.study, self.number, self.part, self.test = study, number, part, test
-        self.held_out, self.result = study.rows.take(test), result
+        self.held_out, self.result = held_out, result
         self._places = {int(k): i for i, k in enumerate(study.sizes)}
 
     def chance(self) -> float:

@@ -25,7 +25,7 @@ from kernelpath.predictors.base import MEMORY_LIMIT, HeldOutOutputs, Predictor, 
 from kernelpath.predictors.libsvm import Task
 from kernelpath.predictors.models import ConstantModel
 from kernelpath.tables.constraints import Constraints
-from kernelpath.tables.missing import imputed
+from kernelpath.tables.missing import Imputer, imputed
 from kernelpath.tables.rows import DistinctRows, distinct, one_by_group, told_apart
 from kernelpath.tables.table import Table
 from kernelpath.tracers.any_selector import ChoicesBySize, trace
@@ -88,6 +88,8 @@ class Study:
         Whether the selector sees to that itself; else its ranking is put in order.
     constrained_by : dict
         The constraints as the user gave them.
+    imputes : bool
+        Whether predictors get rows that are filled in by what the rows to learn from say.
     """
 
     rows: Table
@@ -112,6 +114,7 @@ class Study:
     reach: Constraints | None = None
     obeys: bool = True
     constrained_by: dict[str, Any] = field(default_factory=dict)
+    imputes: bool = False
 
     def trace(self, rows: NDArray[np.intp], report: bool = False) -> ChoicesBySize:
         """Trace the path from some rows, and only from those."""
@@ -137,10 +140,18 @@ class Study:
         weight = None if self.sample_weight is None else self.sample_weight[rows]
         traced = (self.trace if tracing is None else tracing)(rows)
         return TrainingRows(
-            self.rows.take(rows), self.y[rows], self._scored_task(), traced, weight,
+            self._filled(rows, rows), self.y[rows], self._scored_task(), traced, weight,
             self.memory_limit, fit_params=self._metadata("predictor", rows), routed=self.routed,
             quick=quick, distinct=self._distinct(rows),
         )  # fmt: skip
+
+    def held_out(self, train: NDArray[np.intp], test: NDArray[np.intp]) -> Table:
+        """Rows to judge on, as models of the rows to learn from take them."""
+        return self._filled(train, test)
+
+    def _filled(self, train: NDArray[np.intp], rows: NDArray[np.intp]) -> Table:
+        taken = self.rows.take(rows)
+        return Imputer.fit(self.rows.take(train)).apply(taken) if self.imputes else taken
 
     def _distinct(self, rows: NDArray[np.intp]) -> DistinctRows | None:
         """Copies among some rows as one; None if there are none, and all weigh the same."""

@@ -244,7 +244,7 @@ def _score_inner(
     if len(np.unique(study.y[train])) < 2:  # nothing to learn: the other folds decide
         return
     part = study.part(train, quick=True, tracing=tracing)
-    held_out = study.rows.take(test)
+    held_out = study.held_out(train, test)
     live = [k for k in fold.sizes if part.traced.nearest(k) > 0]
     for i, predictor in enumerate(study.predictors):
         requests = fold.requests(i, live)

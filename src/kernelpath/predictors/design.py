@@ -85,12 +85,13 @@ class Design:
         """Learn medians, values and scales of some columns."""
         values = take_columns(rows.values, columns)
         holes = columns_with_holes(values)
+        middles = _medians(values, holes, ~rows.categorical[columns])
         found: list[tuple[int, int, float]] = []
         for i in range(len(columns)):
             if rows.categorical[columns[i]]:
                 found += [(i, VALUE, value) for value in _frequent(_column(values, i))]
                 continue
-            middle = float(np.nanmedian(_column(values, i))) if holes[i] else 0.0
+            middle = middles[i]  # new rows may have holes where these have none
             if np.isnan(middle):
                 continue  # nothing observed
             found.append((i, NUMBER, middle))
@@ -145,6 +146,23 @@ def _column(values: Any, i: int) -> NDArray[np.float64]:
     return np.asarray(column, dtype=np.float64).ravel()
 
 
+def _medians(
+    values: Any, holes: NDArray[np.bool_], number: NDArray[np.bool_]
+) -> NDArray[np.float64]:
+    """Median of each column of numbers, NaN where nothing is observed.
+
+    It is taken as 0 in columns of a sparse matrix without holes, where most entries are.
+    """
+    found = np.zeros(values.shape[1])
+    whole = number & ~holes
+    if not sparse.issparse(values) and whole.any():
+        found[whole] = np.median(values[:, whole], axis=0)
+    for i in np.flatnonzero(number & holes).tolist():
+        seen = _column(values, i)
+        found[i] = np.nan if np.isnan(seen).all() else np.nanmedian(seen)
+    return found
+
+
 def _frequent(codes: NDArray[np.float64]) -> list[float]:
     """Codes with a column of their own, the most frequent first; -1 is a missing value.
 
@@ -187,15 +205,10 @@ class Filling:
         """Learn from training rows; sparse tables have no indicators."""
         values = take_columns(rows.values, columns)
         holes = np.flatnonzero(columns_with_holes(values))
-        fill = np.where(rows.categorical[columns], -1.0, 0.0)
-        told = []  # columns with an indicator
-        for i in holes.tolist():
-            if rows.categorical[columns[i]]:
-                continue  # a missing category is a category
-            seen = _column(values, i)
-            fill[i] = np.nanmedian(seen) if not np.isnan(seen).all() else 0.0
-            if not sparse.issparse(values):
-                told.append(i)
+        number = ~rows.categorical[columns]  # a missing category is a category
+        middles = np.nan_to_num(_medians(values, columns_with_holes(values), number))
+        fill = np.where(number, middles, -1.0)
+        told = [] if sparse.issparse(values) else holes[number[holes]].tolist()  # have indicators
         return cls(
             np.concatenate([columns, columns[told]]).astype(np.intp),
             np.concatenate([fill, np.zeros(len(told))]),

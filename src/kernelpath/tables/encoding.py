@@ -10,7 +10,14 @@ from numpy.typing import NDArray
 
 from kernelpath.errors import DataError
 from kernelpath.tables.kinds import ColumnReading, Kind
-from kernelpath.tables.table import Table, as_column_table, frame_as_table, is_frame, plain_table
+from kernelpath.tables.table import (
+    Table,
+    array_as_frame,
+    as_column_table,
+    frame_as_table,
+    is_frame,
+    plain_table,
+)
 
 
 @dataclass(frozen=True)
@@ -74,10 +81,12 @@ class TableEncoder:
             )
         if is_frame(X):
             return frame_as_table(X, self.readings)
-        if self.readings:
+        if self.readings and self.names is not None:
             raise DataError(
                 "The model was fitted on a dataframe with text columns; give a dataframe."
             )
+        if self.readings and isinstance(X, np.ndarray):
+            return replace(frame_as_table(array_as_frame(X), self.readings), names=None)
         return as_column_table(X)
 
     def encode(self, X: Any) -> Any:

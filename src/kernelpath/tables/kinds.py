@@ -2,8 +2,9 @@
 
 Numbers and booleans stay what they are, nullable ones with NaN.  Text and categories become codes,
 for the kernel of categories; ordered categories their place in the order; dates and
-durations days; text that is all numbers, or all dates, what it says.  A column in which nearly
-every row has a value of its own and whose values are names, not measurements, is an identifier.
+durations days; text that is all numbers, or all dates, what it says, also with a decimal comma,
+thousands apart, a percent sign or that of a currency.  A column in which nearly every row has a
+value of its own and whose values are names, not measurements, is an identifier.
 """
 
 from __future__ import annotations
@@ -37,6 +38,14 @@ CALLED_TIME = re.compile(
 )
 ISO_DATE = re.compile(r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}([T ].*)?$")
 DOTTED_DATE = re.compile(r"\d{1,2}\.\d{1,2}\.(\d{4}|\d{2})([T ].*)?$")
+SIGNS = re.compile(r"^([+-]?)\s*[$€£¥]\s*(?=\d)|(?<=\d)\s*[%$€£¥]$")  # of a currency or percent
+GAP = r"[\s'’]"  # between thousands, beside commas or points
+WITH_POINT = re.compile(
+    rf"[+-]?([1-9]\d{{0,2}}((,\d{{3}})+|({GAP}\d{{3}})+)(\.\d+)?|\d+\.?\d*|\.\d+)"
+)
+WITH_COMMA = re.compile(
+    rf"[+-]?([1-9]\d{{0,2}}((\.\d{{3}})+|({GAP}\d{{3}})+)(,\d+)?|\d+(,\d+)?|,\d+)"
+)
 LOCAL_DATE = re.compile(r"\d{1,2}[/.-]\d{1,2}[/.-](\d{4}|\d{2})([T ].*)?$")
 
 
@@ -44,6 +53,8 @@ class Kind(StrEnum):
     """What a column holds."""
 
     NUMBER = "number"
+    POINT = "number as written with a decimal point"
+    COMMA = "number as written with a decimal comma"
     CATEGORY = "category"
     ORDERED = "ordered category"
     DATE = "date"
@@ -54,6 +65,7 @@ class Kind(StrEnum):
 
 
 DATES = (Kind.DATE, Kind.DAY_FIRST, Kind.MONTH_FIRST)
+WRITTEN = (Kind.POINT, Kind.COMMA)
 CODED = (Kind.CATEGORY, Kind.ORDERED)
 """Kinds whose values have codes."""
 
@@ -86,6 +98,7 @@ class ColumnReading:
         """Look at a column that is not of a type of numbers, and read it."""
         import pandas as pd
 
+        column = _without_arrow(column)
         dtype = column.dtype
         if isinstance(dtype, pd.CategoricalDtype):
             return cls._of_categories(column)
@@ -124,9 +137,10 @@ class ColumnReading:
         name = str(column.name)
         if self.kind is Kind.IDENTIFIER:
             return np.zeros(len(column))
+        column = _without_arrow(column)
         if self.kind in (*DATES, Kind.DURATION):
             return self._read_times(column, name)
-        if self.kind is Kind.NUMBER:
+        if self.kind in (Kind.NUMBER, *WRITTEN):
             return self._read_numbers(column, name)
         assert self.categories is not None
         known = column if isinstance(column.dtype, pd.CategoricalDtype) else None
@@ -160,15 +174,30 @@ class ColumnReading:
         what = "dates" if self.kind in DATES else "durations"
         raise DataError(f"Column {name!r} held {what} in fit; give them again.")
 
-    @staticmethod
-    def _read_numbers(column: Any, name: str) -> NDArray[np.float64]:
+    def _read_numbers(self, column: Any, name: str) -> NDArray[np.float64]:
         import pandas as pd
 
         known = without_missing_texts(column, MARKS)
-        numbers = pd.to_numeric(known, errors="coerce")
+        if self.kind in WRITTEN and pd.api.types.infer_dtype(known, skipna=True) == "string":
+            numbers = numbers_as_written(known, self.kind)
+        else:
+            numbers = pd.to_numeric(known, errors="coerce")
         if (numbers.isna() & known.notna()).any():
             raise DataError(f"X holds text in column {name!r}, which held numbers in fit.")
         return numbers.to_numpy(dtype=np.float64, na_value=np.nan)
+
+
+def _without_arrow(column: Any) -> Any:
+    """A column whose cells pandas keeps as Arrow does, as pandas has them otherwise."""
+    import pandas as pd
+
+    if not isinstance(column.dtype, pd.ArrowDtype):
+        return column
+    import pyarrow as pa
+
+    plain = pa.array(column).to_pandas()
+    plain.index, plain.name = column.index, column.name
+    return plain
 
 
 def without_missing_texts(column: Any, marks: tuple[str, ...] = ()) -> Any:
@@ -231,12 +260,59 @@ def _from_objects(column: Any) -> tuple[ColumnReading, NDArray[np.float64]] | No
         numbers = pd.to_numeric(column, errors="coerce")
         if numbers[values.index].notna().all():
             return ColumnReading(Kind.NUMBER), numbers.to_numpy(dtype=np.float64)
+    form = _number_form(first)
+    if form is not None:
+        numbers = numbers_as_written(column, form)
+        if numbers[values.index].notna().all():
+            return ColumnReading(form), numbers.to_numpy(dtype=np.float64)
     kind_of_date = _date_form(column, first)
     if kind_of_date is not None:
         days = _days_of_text(column, kind_of_date)
         if not np.isnan(days[column.notna().to_numpy()]).any():
             return ColumnReading(kind_of_date), days
     return None
+
+
+def _number_form(first: Any) -> Kind | None:
+    """How text tells numbers that are not plain ones, if its first values are numbers.
+
+    "1,234" may be either; with both in reach commas stand between thousands, since decimals would
+    not be three in all rows.
+    """
+    percent = first.str.endswith("%")
+    if percent.any() and not percent.all():
+        return None
+    plain = _without_signs(first)
+    if plain.str.fullmatch(WITH_POINT).all():
+        return Kind.POINT
+    if plain.str.fullmatch(WITH_COMMA).all() and plain.str.contains(",", regex=False).any():
+        return Kind.COMMA
+    return None
+
+
+def _without_signs(text: Any) -> Any:
+    return text.str.strip().str.replace(SIGNS, lambda found: found.group(1) or "", regex=True)
+
+
+def numbers_as_written(text: Any, kind: Kind) -> Any:
+    """Numbers from text with thousands apart, decimal commas or signs; NaN where it is none.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> numbers_as_written(pd.Series(["3,5", "1.250,5", "x"]), Kind.COMMA).tolist()
+    [3.5, 1250.5, nan]
+    >>> numbers_as_written(pd.Series(["$1,250.5", "12 %"]), Kind.POINT).tolist()
+    [1250.5, 12.0]
+    """
+    import pandas as pd
+
+    plain = _without_signs(text)
+    form, between, point = (WITH_POINT, ",", ".") if kind is Kind.POINT else (WITH_COMMA, ".", ",")
+    plain = plain.where(plain.str.fullmatch(form).eq(True))
+    for sign, other in ((rf"{GAP}|{re.escape(between)}", ""), (re.escape(point), ".")):
+        plain = plain.str.replace(sign, other, regex=True)
+    return pd.to_numeric(plain, errors="coerce").astype(np.float64)
 
 
 def _date_form(column: Any, first: Any) -> Kind | None:

@@ -21,7 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from kernelpath.errors import DataError, MissingValuesWarning, not_one_of
+from kernelpath.errors import DataError, MissingValuesWarning, naming, not_one_of
+from kernelpath.tables import MISSING
 from kernelpath.tables.table import (
     Table,
     check_finite,
@@ -30,8 +31,6 @@ from kernelpath.tables.table import (
 )
 from kernelpath.tables.targets import plain_weight
 from kernelpath.utils.warn import warn
-
-MISSING = ("kernel", "impute", "drop", "error")
 
 
 @dataclass(frozen=True)
@@ -114,16 +113,18 @@ def rows_to_keep(table: Table, y: NDArray, missing: str) -> NDArray[np.intp] | N
     kept = np.flatnonzero(~(absent | holes))
     if len(kept) == 0:
         what = "a missing value" if holes.any() else "no target"
-        raise DataError(
+        error = DataError(
             f"All {table.n_rows} rows have {what}; nothing is left"
-            + ("; choose missing='kernel' or 'impute'." if holes.any() else ".")
+            + ("; choose missing='kernel' or missing='impute'." if holes.any() else ".")
         )
+        raise naming(error, "missing")
     parts = []
     if absent.any():
         parts.append(f"{_rows(absent.sum())} without a target")
     if holes.any():
         parts.append(f"{_rows(holes.sum())} with missing values (missing='drop')")
-    warn(f"Left out: {' and '.join(parts)}, of {table.n_rows:,}.", MissingValuesWarning)
+    left_out = MissingValuesWarning(f"Left out: {' and '.join(parts)}, of {table.n_rows:,}.")
+    warn(naming(left_out, "missing"))
     return kept
 
 
@@ -144,12 +145,17 @@ def weights_of(sample_weight: Any, kept: NDArray[np.intp]) -> Any:
     return np.asarray(plain_weight(sample_weight))[kept]
 
 
-def without_holes(table: Table, missing: str) -> Table:
-    """The table as a method of kernels takes it: filled in, refused, or as it is."""
+def refuse_unusable(table: Table, missing: str) -> None:
+    """Refuse infinity, and missing values where they are an error."""
     if missing == "error":
         check_finite(table)
     else:
         refuse_infinite_columns(table)
+
+
+def without_holes(table: Table, missing: str) -> Table:
+    """The table as a method of kernels takes it: filled in, refused, or as it is."""
+    refuse_unusable(table, missing)
     return imputed(table) if missing == "impute" else table
 
 
@@ -164,7 +170,7 @@ def missing_targets(y: NDArray) -> NDArray[np.bool_]:
     import pandas as pd
 
     found = np.asarray(pd.isna(np.asarray(y)), dtype=bool)
-    return np.asarray(found.reshape(len(found), -1).any(axis=1))
+    return np.asarray(found.any(axis=tuple(range(1, found.ndim))), dtype=bool)
 
 
 def _rows_with_holes(table: Table) -> NDArray[np.bool_]:

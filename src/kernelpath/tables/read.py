@@ -26,6 +26,7 @@ from kernelpath.tables.formats import (
     quote,
     read_file,
 )
+from kernelpath.tables.kinds import ColumnReading, Kind
 
 
 @dataclass(frozen=True, eq=False)
@@ -271,18 +272,36 @@ def _from_matrix(
 
 
 def _with_target(values: Any, name: str) -> tuple[Any, np.ndarray | None, tuple[str, ...]]:
-    """Targets that are there, their rows (None for all), and a sentence about the others."""
+    """Targets that are there, their rows (None for all), and sentences about what was done."""
     import pandas as pd
 
+    values, said = _as_quantity(values, name)
     missing = np.asarray(pd.isna(values))
     if not missing.any():
-        return values, None, ()
+        return values, None, said
     if missing.all():
         raise DataError(f"target {quote(name)} is missing in every row: nothing is left")
     kept = np.flatnonzero(~missing)
     have, were = ("has", "was") if missing.sum() == 1 else ("have", "were")
     note = f"{missing.sum():,} of {len(missing):,} rows {have} no target and {were} left out."
-    return values[~missing], kept, (note,)
+    return values[~missing], kept, (*said, note)
+
+
+def _as_quantity(values: Any, name: str) -> tuple[Any, tuple[str, ...]]:
+    """Text that is all numbers but for how they are written, as numbers; labels stay labels."""
+    import pandas as pd
+
+    if pd.api.types.infer_dtype(values, skipna=True) != "string":
+        return values, ()
+    text = pd.Series(values)
+    reading, numbers = ColumnReading.learn(text)
+    plain = pd.to_numeric(text.dropna(), errors="coerce").notna().all()
+    if reading.kind not in (Kind.NUMBER, Kind.POINT, Kind.COMMA) or plain:
+        return values, ()
+    example = text[text.notna() & pd.to_numeric(text, errors="coerce").isna()].iloc[0]
+    return pd.Series(numbers), (
+        f"Target {quote(name)} holds text such as {quote(example)} and was read as numbers.",
+    )
 
 
 def _from_arrow(

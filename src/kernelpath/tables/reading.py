@@ -12,16 +12,17 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import column_or_1d, validate_data
 
-from kernelpath.errors import DataError, ReadingWarning
+from kernelpath.errors import DataError, ReadingWarning, naming
 from kernelpath.tables.constraints import columns_of
 from kernelpath.tables.encoding import TableEncoder
 from kernelpath.tables.kinds import Kind
-from kernelpath.tables.missing import Imputer
+from kernelpath.tables.missing import Imputer, rows_to_keep, without_holes
 from kernelpath.tables.table import (
     Table,
     as_column_table,
     as_pandas,
     column_list,
+    holds_text,
     is_frame,
     naming_text,
     plain_table,
@@ -32,6 +33,8 @@ from kernelpath.utils.warn import warn
 
 DROP = "drop"
 SAID = {
+    Kind.POINT: "read as numbers, without signs and marks between thousands: {}",
+    Kind.COMMA: "read as numbers with a decimal comma: {}",
     Kind.DATE: "dates count as days since 1970 ({})",
     Kind.DAY_FIRST: "dates are read with the day first and count as days since 1970 ({})",
     Kind.MONTH_FIRST: "dates are read with the month first and count as days since 1970 ({})",
@@ -54,17 +57,53 @@ def read_training(
         _remember(estimator, X)
         return X if X.given is not None else replace(X, given=X.values)
     if is_frame(X):
-        frame = as_pandas(X).copy(deep=False)  # columns added to X later are not ours
+        # A copy: columns added to X later are not ours.
+        frame = _with_text_names(as_pandas(X)).copy(deep=False)
         table = as_column_table(frame)  # names what is wrong with the columns
-        validate_data(estimator, X, skip_check_array=True)
-        if (identifiers or getattr(estimator, "identifiers", DROP)) == DROP:
-            if must_include is None:
-                must_include = getattr(estimator, "must_include", None)
-            table = table.without_identifiers(but=columns_of(must_include, table))
+        if table.shape[1] == 0:
+            raise DataError(
+                f"X has 0 feature(s) (shape={table.shape}) while a minimum of 1 is required."
+            )
+        _check_names(estimator, X)
+        table = _without_identifiers(estimator, table, identifiers, must_include)
         say_how_it_was_read(table)
         return replace(table, given=frame)
+    X = plain_table(X)
+    if holds_text(X):
+        validate_data(estimator, X, skip_check_array=True)
+        table = as_column_table(X)
+        table = _without_identifiers(estimator, table, identifiers, must_include)
+        say_how_it_was_read(table)
+        return replace(table, given=X)
     table = as_column_table(_numbers(estimator, X, ensure_min_samples=2))
     return replace(table, given=table.values)
+
+
+def _without_identifiers(
+    estimator: Any, table: Table, identifiers: str | None, must_include: Any
+) -> Table:
+    """The table without columns that name rows, but for those that must be in, if so asked."""
+    if (identifiers or getattr(estimator, "identifiers", DROP)) != DROP:
+        return table
+    if must_include is None:
+        must_include = getattr(estimator, "must_include", None)
+    return table.without_identifiers(but=columns_of(must_include, table))
+
+
+def training_table(table: Table, y: Any, missing: str) -> tuple[Table, Any]:
+    """Rows with a target, read and filled in or refused as ``missing`` says; what is odd is said.
+
+    Examples
+    --------
+    >>> holes = Table(np.array([[1.0], [np.nan], [3.0]]), None, np.array([False]))
+    >>> training_table(holes, np.array([0, 1, 1]), "impute")[0].values.ravel().tolist()
+    [1.0, 2.0, 3.0]
+    """
+    say_how_it_was_read(table)
+    kept = rows_to_keep(table, y, missing)
+    if kept is not None:
+        table, y = table.take(kept), y[kept]
+    return without_holes(table, missing), y
 
 
 def read_new(estimator: Any, X: Any, encoder: TableEncoder | None = None) -> Table:
@@ -73,36 +112,39 @@ def read_new(estimator: Any, X: Any, encoder: TableEncoder | None = None) -> Tab
     With an encoder text columns get the codes that they had in ``fit``.
     """
     if is_frame(X):
-        validate_data(estimator, X, reset=False, skip_check_array=True)
+        _check_names(estimator, X, reset=False)
         given = as_pandas(X)
+    elif holds_text(plain := plain_table(X)):
+        validate_data(estimator, plain, reset=False, skip_check_array=True)
+        given = plain
     else:
         given = _numbers(estimator, X, reset=False)
     table = as_column_table(given) if encoder is None else encoder.table(given)
-    return replace(table, given=given if is_frame(given) else table.values)
+    return replace(table, given=given if is_frame(given) or holds_text(given) else table.values)
 
 
-def with_all_columns(X: Any, encoder: TableEncoder, needed: NDArray[np.intp]) -> Any:
+def with_all_columns(X: Any, names: NDArray | None, needed: NDArray[np.intp]) -> Any:
     """New rows with the columns of ``fit`` in their order, where only some are needed.
 
     A frame may have its columns in any order, others beside them, and lack those that are not
     needed.  An array has no names by which to tell: it needs all columns.
     """
-    if encoder.names is not None and is_frame(X):
+    if names is not None and is_frame(X):
         frame = as_pandas(X)
         given = [str(name) for name in frame.columns]
-        if given == encoder.names.tolist():
-            return X
+        if given == names.tolist():
+            return _with_text_names(X)
         known = set(given)
-        lacking = np.array([j for j in needed.tolist() if encoder.names[j] not in known], np.intp)
+        lacking = np.array([j for j in needed.tolist() if names[j] not in known], np.intp)
         if len(lacking):
-            label = column_list(lacking, encoder.names)
+            label = column_list(lacking, names)
             verb = "is" if len(lacking) == 1 else "are"
             raise DataError(
                 f"X lacks {label}, which {verb} needed: the feature names should match those that "
                 "were passed during fit."
             )
         frame = frame.set_axis(given, axis=1)
-        return frame.loc[:, ~frame.columns.duplicated()].reindex(columns=encoder.names.tolist())
+        return frame.loc[:, ~frame.columns.duplicated()].reindex(columns=names.tolist())
     return X
 
 
@@ -134,6 +176,19 @@ def read_new_numbers(estimator: Any, X: Any, encoder: TableEncoder) -> Table:
     return table.in_units_of(encoder.exponents)
 
 
+def _check_names(estimator: Any, X: Any, **options: Any) -> None:
+    """Compare or remember names as scikit-learn does."""
+    validate_data(estimator, _with_text_names(X), skip_check_array=True, **options)
+
+
+def _with_text_names(X: Any) -> Any:
+    """A frame whose names are text if some of them are; scikit-learn refuses both together."""
+    kinds = set(map(type, getattr(X, "columns", ())))
+    if str not in kinds or len(kinds) == 1 or not hasattr(X, "set_axis"):
+        return X
+    return X.set_axis([str(name) for name in X.columns], axis=1)
+
+
 def _remember(estimator: Any, table: Table) -> None:
     """Leave counts and names with the estimator, as scikit-learn does."""
     if is_frame(table.given):
@@ -151,7 +206,7 @@ def say_how_it_was_read(table: Table) -> None:
             parts.append(words.format(table.label(columns)))
     if parts:
         text = "; ".join(parts)
-        warn(f"{text[0].upper()}{text[1:]}.", ReadingWarning)
+        warn(naming(ReadingWarning(f"{text[0].upper()}{text[1:]}."), "identifiers"))
 
 
 def _numbers(estimator: Any, X: Any, **options: Any) -> Any:

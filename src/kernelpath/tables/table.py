@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import datetime
 import numbers
+import os
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -20,7 +21,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from kernelpath.errors import ConstantColumnWarning, DataError
+from kernelpath.errors import ConstantColumnWarning, DataError, naming
 from kernelpath.tables.kinds import ColumnReading, Kind, days_of, is_identifier, may_name_rows
 from kernelpath.utils.units import FAR, exponents_of, in_units, sizes_of
 from kernelpath.utils.warn import warn
@@ -108,13 +109,15 @@ class Table:
 
     def without_identifiers(self, but: NDArray[np.intp]) -> Table:
         """The table with columns that name rows, ``but`` some, read as constant; mostly itself."""
-        if self.names is None or sp.issparse(self.values):
+        if sp.issparse(self.values) or (self.names is None and not self.readings):
             return self
         kept = set(but.tolist())
+        names = [""] * self.shape[1] if self.names is None else self.names.tolist()
         found = [
             j
-            for j, name in enumerate(self.names.tolist())
+            for j, name in enumerate(names)
             if j not in kept
+            and (name or j in self.readings)  # numbers of an array are not judged
             and may_name_rows(self.values[:3, j])
             and is_identifier(name, self.values[:, j], self.kind(j))
         ]
@@ -267,10 +270,12 @@ def check_finite(table: Table, columns: NDArray[np.intp] | None = None) -> None:
     else:
         bad = columns[columns_not_finite(table.values[:, columns])]
     if len(bad):
-        raise DataError(
-            f"Input X contains NaN or inf in {table.label(bad)}. Fill or drop them, "
-            "for example with sklearn.impute.SimpleImputer."
-        )
+        infinite = columns_not_finite(take_columns(table.values, bad), but_nan=True)
+        what, way = "NaN", "Choose missing='kernel', or fill or drop them"
+        if len(infinite):
+            what, way = "NaN or inf", "Correct infinite values, and choose missing='kernel'"
+        error = DataError(f"Input X contains {what} in {table.label(bad)}. {way}.")
+        raise naming(error, "missing")
 
 
 def refuse_text(table: Table, way: str) -> None:
@@ -284,7 +289,7 @@ def report_constant(table: Table, constant: NDArray[np.bool_], what: str = "colu
     """Warn once about columns, or ``what`` else there is, that carry no information."""
     columns = np.flatnonzero(constant)
     if len(columns) and len(columns) == table.shape[1]:
-        others = "constant, or names its rows" if len(table.identifiers) else "constant"
+        others = "constant, or names its rows" if len(table.identifiers) else "constant or empty"
         raise DataError(f"Every {what} is {others}; there is nothing to select.")
     columns = np.setdiff1d(columns, table.identifiers) if what == "column" else columns
     if len(columns) == 0:
@@ -318,13 +323,13 @@ def as_column_table(X: Any) -> Table:
     >>> table.categorical.tolist(), table.values[:, 1].tolist()
     ([False, True], [0.0, 1.0])
     """
-    if hasattr(X, "collect") and not hasattr(X, "shape"):
-        raise DataError("X is a lazy table; call .collect() first.")
     X = plain_table(X)
     if getattr(X, "ndim", 2) != 2:
         raise DataError(f"X must be two-dimensional (2D), got {X.ndim} dimensions.")
     if is_frame(X):
         return frame_as_table(X)
+    if holds_text(X):
+        return replace(frame_as_table(array_as_frame(X)), names=None)
     from sklearn.utils import check_array
 
     with naming_text():
@@ -334,6 +339,26 @@ def as_column_table(X: Any) -> Table:
         if not sp.issparse(values) and values.dtype.kind not in "fiub":
             values = values.astype(np.float64)
     return Table(values, None, np.zeros(values.shape[1], dtype=bool))
+
+
+def holds_text(X: Any) -> bool:
+    """Whether a NumPy array holds text beside, or instead of, numbers: a table as frames are.
+
+    Examples
+    --------
+    >>> holds_text(np.array([[1, "Ulm"]], dtype=object)), holds_text(np.array([[1, 2.5]]))
+    (True, False)
+    """
+    if not isinstance(X, np.ndarray) or X.ndim != 2 or X.dtype.kind not in "OU":
+        return False
+    return X.dtype.kind == "U" or any(isinstance(cell, str) for cell in X.ravel().tolist())
+
+
+def array_as_frame(X: NDArray) -> Any:
+    """Columns of an array with text, each with the type of what it holds."""
+    import pandas as pd
+
+    return pd.DataFrame(X.astype(object)).infer_objects()
 
 
 def plain_array(values: Any, name: str = "X") -> Any:
@@ -370,7 +395,7 @@ def unmasked(values: Any, name: str) -> Any:
 
 
 def plain_table(X: Any) -> Any:
-    """Rows of numbers as users may bring them, also in lists or held as objects.
+    """Rows of numbers as users may bring them, also in lists or held as objects; text stays.
 
     What is missing becomes NaN: masked cells, None, NaT, pandas' NA.  Dates become days.
 
@@ -379,6 +404,7 @@ def plain_table(X: Any) -> Any:
     >>> plain_table(np.ma.masked_array([[1.0, 2.0]], mask=[[False, True]])).tolist()
     [[1.0, nan]]
     """
+    _refuse_no_table(X)
     if isinstance(X, list | tuple):
         try:
             with warnings.catch_warnings():
@@ -394,6 +420,8 @@ def plain_table(X: Any) -> Any:
     if not isinstance(X, np.ndarray) or X.dtype.kind != "O":
         return X
     cells = X.ravel().tolist()
+    if holds_text(X):
+        return X
     wrong = [cell for cell in cells if isinstance(cell, NO_NUMBERS) and not is_missing(cell)]
     if wrong:
         kind = type(wrong[0]).__name__
@@ -403,6 +431,21 @@ def plain_table(X: Any) -> Any:
         )
     missing = np.array([is_missing(cell) for cell in cells], dtype=bool).reshape(X.shape)
     return np.where(missing, np.nan, X) if missing.any() else X
+
+
+def _refuse_no_table(X: Any) -> None:
+    """Refuse what is no table, with the way to make it one."""
+    if isinstance(X, str | os.PathLike):
+        raise DataError(
+            f"X is the name {quoted_name(os.fspath(X))}, not a table; read it first, as with "
+            "pandas.read_csv."
+        )
+    if isinstance(X, dict):
+        raise DataError("X is a dict; give pandas.DataFrame(X).")
+    if X is None:
+        raise DataError("X is None; give a table.")
+    if hasattr(X, "collect") and not isinstance(getattr(X, "shape", None), tuple):
+        raise DataError("X is a lazy table; call .collect() first.")
 
 
 def without_mask(values: Any) -> Any:
