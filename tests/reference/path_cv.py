@@ -17,6 +17,7 @@ from reference.lp_kta import optimal_weight
 
 TUNING_GROWTH = 1.5
 EPSILON = 0.1
+TOLERANCE = 1e-8  # of the solver
 
 
 def rbf(x, z, gamma):
@@ -65,11 +66,12 @@ class WeightedKernel:
         K, _ = weighted_kernels(X, X[:1], self.weights, sample_weight)
         if self.task == "regression":
             self.mean, self.scale = standardised_target(y, sample_weight)
-            self.svm = SVR(kernel="precomputed", C=self.C, epsilon=EPSILON)
+            self.svm = SVR(kernel="precomputed", C=self.C, epsilon=EPSILON, tol=TOLERANCE)
             self.svm.fit(K, (y - self.mean) / self.scale, sample_weight=sample_weight)
         else:
             self.svm = SVC(
-                kernel="precomputed", C=self.C, class_weight=self.class_weight, break_ties=True
+                kernel="precomputed", C=self.C, class_weight=self.class_weight, break_ties=True,
+                tol=TOLERANCE,
             )
             self.svm.fit(K, y, sample_weight=sample_weight)
         return self
@@ -92,9 +94,12 @@ class JointRBF:
         self.task = task
         rate = gamma / n_columns
         if task == "regression":
-            svm = SVR(kernel="rbf", C=C, gamma=rate, epsilon=EPSILON)
+            svm = SVR(kernel="rbf", C=C, gamma=rate, epsilon=EPSILON, tol=TOLERANCE)
         else:
-            svm = SVC(kernel="rbf", C=C, gamma=rate, class_weight=class_weight, break_ties=True)
+            svm = SVC(
+                kernel="rbf", C=C, gamma=rate, class_weight=class_weight, break_ties=True,
+                tol=TOLERANCE,
+            )
         self.pipeline = make_pipeline(StandardScaler(), svm)
 
     def fit(self, X, y, sample_weight=None):
