@@ -29,18 +29,22 @@ class TunedChoice:
     score: float
 
 
-def tuning_sizes(sizes: NDArray[np.int64]) -> list[int]:
-    """Sizes at which settings are compared; those between take over from the nearest.
+def tuning_sizes(sizes: NDArray[np.int64], n_rows: int) -> list[int]:
+    """Sizes at which settings are compared; the others take over from the nearest.
+
+    Beyond as many features as rows there is one of them at most: settings hardly change there.
 
     Examples
     --------
-    >>> tuning_sizes(np.arange(1, 31))
-    [1, 2, 4, 8, 16, 30]
+    >>> tuning_sizes(np.arange(1, 31), n_rows=100), tuning_sizes(np.arange(1, 31), n_rows=15)
+    ([1, 2, 4, 8, 16, 30], [1, 2, 4, 8, 16])
     """
     wanted: list[int] = []
     for size in sizes.tolist():
         if not wanted or size >= TUNING_GROWTH * wanted[-1]:
             wanted.append(size)
+        if wanted[-1] >= n_rows:
+            return wanted
     if sizes[-1] >= LAST_GROWTH * wanted[-1]:
         wanted.append(int(sizes[-1]))
     return wanted
@@ -54,7 +58,7 @@ def n_candidates(study: Study) -> int:
 def n_tuning_fits(study: Study, n_inner: int) -> int:
     """Number of models fitted to choose settings for one training part."""
     candidates = n_candidates(study)
-    return 0 if candidates < 2 else n_inner * candidates * len(tuning_sizes(study.sizes))
+    return 0 if candidates < 2 else n_inner * candidates * len(tuning_sizes(study.sizes, study.rows.n_rows))
 
 
 @dataclass
@@ -108,7 +112,7 @@ def tune(
     if len(candidates) == 1:
         only = TunedChoice(candidates[0][0], candidates[0][1], float("nan"))
         return {int(k): only for k in study.sizes}
-    sizes = tuning_sizes(study.sizes)
+    sizes = tuning_sizes(study.sizes, study.rows.n_rows)
     rows = _sample(study, rows)
     splits = study.inner_splits(rows)
     inner.begin((len(splits), len(sizes), len(candidates)))
