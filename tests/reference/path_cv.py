@@ -15,8 +15,9 @@ from sklearn.svm import SVC, SVR
 from reference.alignment import align
 from reference.lp_kta import optimal_weight
 
-TUNING_GROWTH = 1.5
+TUNING_GROWTH, LAST_GROWTH = 2.0, 1.6
 EPSILON = 0.1
+TOLERANCE = 1e-8  # of the solver
 
 
 def rbf(x, z, gamma):
@@ -65,11 +66,12 @@ class WeightedKernel:
         K, _ = weighted_kernels(X, X[:1], self.weights, sample_weight)
         if self.task == "regression":
             self.mean, self.scale = standardised_target(y, sample_weight)
-            self.svm = SVR(kernel="precomputed", C=self.C, epsilon=EPSILON)
+            self.svm = SVR(kernel="precomputed", C=self.C, epsilon=EPSILON, tol=TOLERANCE)
             self.svm.fit(K, (y - self.mean) / self.scale, sample_weight=sample_weight)
         else:
             self.svm = SVC(
-                kernel="precomputed", C=self.C, class_weight=self.class_weight, break_ties=True
+                kernel="precomputed", C=self.C, class_weight=self.class_weight, break_ties=True,
+                tol=TOLERANCE,
             )
             self.svm.fit(K, y, sample_weight=sample_weight)
         return self
@@ -92,9 +94,12 @@ class JointRBF:
         self.task = task
         rate = gamma / n_columns
         if task == "regression":
-            svm = SVR(kernel="rbf", C=C, gamma=rate, epsilon=EPSILON)
+            svm = SVR(kernel="rbf", C=C, gamma=rate, epsilon=EPSILON, tol=TOLERANCE)
         else:
-            svm = SVC(kernel="rbf", C=C, gamma=rate, class_weight=class_weight, break_ties=True)
+            svm = SVC(
+                kernel="rbf", C=C, gamma=rate, class_weight=class_weight, break_ties=True,
+                tol=TOLERANCE,
+            )
         self.pipeline = make_pipeline(StandardScaler(), svm)
 
     def fit(self, X, y, sample_weight=None):
@@ -144,7 +149,7 @@ def tuning_sizes(sizes):
     for k in sizes:
         if not wanted or k >= TUNING_GROWTH * wanted[-1]:
             wanted.append(k)
-    return wanted if sizes[-1] in wanted else [*wanted, sizes[-1]]
+    return [*wanted, sizes[-1]] if sizes[-1] >= LAST_GROWTH * wanted[-1] else wanted
 
 
 def splitter(n_folds, task, seed=0):
@@ -175,11 +180,26 @@ def _chance(known, held_out, task):
     return 1.0 - errors / np.sum((held_out - held_out.mean()) ** 2)
 
 
+def _left(scores, live, seen, chance):
+    """Candidates of every size that are near the best there or at a size beside it."""
+    near = []
+    for k, left in live.items():
+        means = [np.mean(scores[k, name, str(setting)][:seen]) for name, setting in left]
+        margin = 0.1 / seen * max(max(means) - chance, 0.0)
+        good = [m >= max(means) - margin or margin == 0.0 for m in means]
+        near.append([one for one, worth in zip(left, good) if worth])
+    return {
+        k: [one for one in left if any(one in some for some in near[max(i - 1, 0) : i + 2])]
+        for i, (k, left) in enumerate(live.items())
+    }
+
+
 def path_cv_scores(X, y, sizes, names, *, n_folds, task, weigh=None, n_inner=3):
     """Score of every outer fold at every size, and what was chosen: (name, setting).
 
-    A candidate that the first inner fold shows, at every size, to be worse than the best by more
-    than a tenth of what that one gains over a constant prediction, is out.
+    After each inner fold a candidate is out at a size where it is worse, on average so far, than
+    the best by more than a share of what that one gains over a constant prediction, and at the
+    sizes beside it as well: a tenth after the first fold, a twentieth after the second.
     """
     candidates = [(name, setting) for name in names for setting in candidates_of(name)]
     per_fold, picks = [], []
@@ -191,20 +211,15 @@ def path_cv_scores(X, y, sizes, names, *, n_folds, task, weigh=None, n_inner=3):
                     score_of(name, setting, X, y, train[a], train[b], k, task, weigh)
                     for a, b in splitter(n_inner, task).split(X[train], y[train])
                 ]
-        a, b = next(splitter(n_inner, task).split(X[train], y[train]))
-        live = []
-        for name, setting in candidates:
-            for k in tuning_sizes(sizes):
-                top = max(scores[k, other, str(its)][0] for other, its in candidates)
-                margin = 0.1 * max(top - _chance(y[train[a]], y[train[b]], task), 0.0)
-                own = scores[k, name, str(setting)][0]
-                if margin == 0.0 or own >= top - margin:
-                    live.append((name, setting))
-                    break
+        live = {k: candidates for k in tuning_sizes(sizes)}
+        inner = list(splitter(n_inner, task).split(X[train], y[train]))
+        for seen in range(1, n_inner):
+            chance = np.mean([_chance(y[train[a]], y[train[b]], task) for a, b in inner[:seen]])
+            live = _left(scores, live, seen, chance)
         best = {}
-        for k in tuning_sizes(sizes):
-            means = [np.sum(scores[k, name, str(setting)]) / n_inner for name, setting in live]
-            best[k] = live[int(np.argmax(means))]
+        for k, left in live.items():
+            means = [np.sum(scores[k, name, str(setting)]) / n_inner for name, setting in left]
+            best[k] = left[int(np.argmax(means))]
         row, chosen_row = [], []
         for k in sizes:
             nearest = min(best, key=lambda size: (abs(np.log(size) - np.log(k)), size))

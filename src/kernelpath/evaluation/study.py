@@ -21,6 +21,7 @@ from sklearn.model_selection import (
 from sklearn.utils import _safe_indexing
 
 from kernelpath.errors import DataError, naming
+from kernelpath.evaluation.plain_scores import plain_score
 from kernelpath.predictors.base import MEMORY_LIMIT, HeldOutOutputs, Predictor, TrainingRows
 from kernelpath.predictors.libsvm import Task
 from kernelpath.predictors.models import ConstantModel
@@ -175,10 +176,14 @@ class Study:
         y = self.y[rows]
         if self.unit:
             y, bound = in_units(y, self.unit), bound.in_units(self.unit)
+        params = self._score_params(rows)
+        known = None if params else plain_score(self.scorer, bound, y)
+        if known is not None:
+            return known
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UndefinedMetricWarning)  # a NaN is reported by name
             warnings.filterwarnings("ignore", "y_pred contains classes not in y_true")  # rare ones
-            return float(self.scorer(bound, X, y, **self._score_params(rows)))
+            return float(self.scorer(bound, X, y, **params))
 
     def score_of_nothing(self, train: NDArray[np.intp], test: NDArray[np.intp]) -> float:
         """Score of the best prediction without any feature."""

@@ -14,7 +14,8 @@ from kernelpath.evaluation.study import Study
 from kernelpath.predictors.base import fitted_together
 
 NEAR = 0.1  # of the gain of the best over chance: candidates beyond are not tried again
-TUNING_GROWTH = 1.5  # ratio of the sizes at which settings are compared
+TUNING_GROWTH = 2.0  # ratio of the sizes at which settings are compared
+LAST_GROWTH = 1.6  # ratio from which the last size is one of them
 TUNING_ROWS = 5000  # rows at most on which settings are compared
 Step = Callable[[int], None]
 
@@ -28,19 +29,23 @@ class TunedChoice:
     score: float
 
 
-def tuning_sizes(sizes: NDArray[np.int64]) -> list[int]:
-    """Sizes at which settings are compared; those between take over from the nearest.
+def tuning_sizes(sizes: NDArray[np.int64], n_rows: int) -> list[int]:
+    """Sizes at which settings are compared; the others take over from the nearest.
+
+    Beyond as many features as rows there is one of them at most: settings hardly change there.
 
     Examples
     --------
-    >>> tuning_sizes(np.arange(1, 31))
-    [1, 2, 3, 5, 8, 12, 18, 27, 30]
+    >>> tuning_sizes(np.arange(1, 31), n_rows=100), tuning_sizes(np.arange(1, 31), n_rows=15)
+    ([1, 2, 4, 8, 16, 30], [1, 2, 4, 8, 16])
     """
     wanted: list[int] = []
     for size in sizes.tolist():
         if not wanted or size >= TUNING_GROWTH * wanted[-1]:
             wanted.append(size)
-    if sizes[-1] not in wanted:
+        if wanted[-1] >= n_rows:
+            return wanted
+    if sizes[-1] >= LAST_GROWTH * wanted[-1]:
         wanted.append(int(sizes[-1]))
     return wanted
 
@@ -53,7 +58,7 @@ def n_candidates(study: Study) -> int:
 def n_tuning_fits(study: Study, n_inner: int) -> int:
     """Number of models fitted to choose settings for one training part."""
     candidates = n_candidates(study)
-    return 0 if candidates < 2 else n_inner * candidates * len(tuning_sizes(study.sizes))
+    return 0 if candidates < 2 else n_inner * candidates * len(tuning_sizes(study.sizes, study.rows.n_rows))
 
 
 @dataclass
@@ -107,47 +112,57 @@ def tune(
     if len(candidates) == 1:
         only = TunedChoice(candidates[0][0], candidates[0][1], float("nan"))
         return {int(k): only for k in study.sizes}
-    sizes = tuning_sizes(study.sizes)
+    sizes = tuning_sizes(study.sizes, study.rows.n_rows)
     rows = _sample(study, rows)
     splits = study.inner_splits(rows)
     inner.begin((len(splits), len(sizes), len(candidates)))
-    live = np.ones(len(candidates), dtype=bool)
+    live = np.ones((len(sizes), len(candidates)), dtype=bool)
+    chance = 0.0
     for number, (train, test) in enumerate(splits):
-        if number == 1:
-            live = still_worth(inner.scores[0], _chance(study, *splits[0]))
+        if number > 0:
+            chance += _chance(study, *splits[number - 1])
+            so_far = inner.scores[:number].mean(axis=0)
+            live &= still_worth(so_far, chance / number, NEAR / number)
         if not inner.known[number].all():
-            place = _InnerFold(inner.scores[number], inner.known[number], sizes, candidates)
-            place.known[:, ~live] = True
+            place = _InnerFold(inner.scores[number], inner.known[number], live, sizes, candidates)
+            place.known[~live] = True
             if step is not None:
-                step(int((~live).sum()) * len(sizes))
+                step(int((~live).sum()))
             _score_inner(study, train, test, place, step, keep, tracing)
             inner.known[number] = True
             _tell(keep)
             if tracing is not None:
                 tracing.forget(train)
-    inner.scores[1:, :, ~live] = np.nan
+    inner.scores[1:, ~live] = np.nan
     return _best(study, inner.scores, sizes, candidates)
 
 
-def still_worth(scores: NDArray[np.float64], chance: float) -> NDArray[np.bool_]:
-    """Candidates that are near the best at some size, by the scores of the first inner fold.
+def still_worth(
+    scores: NDArray[np.float64], chance: float, near: float = NEAR
+) -> NDArray[np.bool_]:
+    """Candidates near the best at a size or one beside it, by the scores of some inner folds.
 
-    Near is a tenth of what the best gains over predictions without features.  Others are not
-    fitted in the other folds.
+    Near is a tenth of what the best gains over predictions without features, and after two folds
+    half of that.  Others are not fitted at that size in the other folds.
 
     Examples
     --------
     >>> still_worth(np.array([[0.80, 0.79, 0.60], [0.90, 0.70, 0.80]]), chance=0.5)
-    array([ True,  True, False])
+    array([[ True,  True, False],
+           [ True,  True, False]])
     """
     known = np.where(np.isfinite(scores), scores, -np.inf)
     best = known.max(axis=1, keepdims=True)
     if not np.isfinite(best).all() or not np.isfinite(chance):
-        return np.ones(scores.shape[1], dtype=bool)
-    margin = np.maximum(NEAR * (best - chance), 0.0)
-    near = known >= best - margin
-    near[best[:, 0] <= chance] = True  # nothing is known to be better than anything
-    return np.asarray(near.any(axis=0))
+        return np.ones(scores.shape, dtype=bool)
+    margin = np.maximum(near * (best - chance), 0.0)
+    worth = known >= best - margin
+    blind = best[:, 0] <= chance  # nothing is known to be better than anything
+    worth[blind] = np.isfinite(scores[blind])
+    beside = worth.copy()
+    beside[1:] |= worth[:-1]
+    beside[:-1] |= worth[1:]
+    return beside
 
 
 def _chance(study: Study, train: NDArray[np.intp], test: NDArray[np.intp]) -> float:
@@ -213,19 +228,27 @@ class _InnerFold:
 
     scores: NDArray[np.float64]  # of shape (n_sizes, n_candidates); both are views
     known: NDArray[np.bool_]
+    live: NDArray[np.bool_]  # of that shape: what earlier folds left in the race
     sizes: list[int]
     candidates: list[tuple[int, dict[str, Any]]]
 
-    def requests(self, predictor: int, live: list[int]) -> list[tuple[int, list[dict[str, Any]]]]:
+    def requests(self, predictor: int, sizes: list[int]) -> list[tuple[int, list[dict[str, Any]]]]:
         """Settings to fit at every size, all of those that are fitted together; none where known.
 
-        A size without settings stays in the list: what a predictor prepares for all sizes at once
-        is then the same, to the last bit, as in a run that was never interrupted.
+        A size where all are known stays in the list: what a predictor prepares for all sizes at
+        once is then the same, to the last bit, as in a run that was never interrupted.
         """
         wanted = []
-        for k in live:
-            known = self.known[self.sizes.index(k)]
-            own = [(s, known[j]) for j, (i, s) in enumerate(self.candidates) if i == predictor]
+        for k in sizes:
+            place = self.sizes.index(k)
+            known, live = self.known[place], self.live[place]
+            own = [
+                (setting, known[j])
+                for j, (i, setting) in enumerate(self.candidates)
+                if i == predictor and live[j]
+            ]
+            if not own:
+                continue
             open_ones = {fitted_together(setting) for setting, done in own if not done}
             wanted.append((k, [s for s, _ in own if fitted_together(s) in open_ones]))
         return wanted
@@ -245,9 +268,9 @@ def _score_inner(
         return
     part = study.part(train, quick=True, tracing=tracing)
     held_out = study.held_out(train, test)
-    live = [k for k in fold.sizes if part.traced.nearest(k) > 0]
+    sizes = [k for k in fold.sizes if part.traced.nearest(k) > 0]
     for i, predictor in enumerate(study.predictors):
-        requests = fold.requests(i, live)
+        requests = fold.requests(i, sizes)
         if not any(settings for _, settings in requests):
             continue
         for one in predictor.models(part, requests, held_out):

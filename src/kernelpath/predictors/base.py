@@ -22,7 +22,6 @@ from kernelpath.utils.units import in_units
 Setting = dict[str, Any]
 LARGE_ROWS = 20_000  # more rows than this: explicit feature maps in place of kernel matrices
 MEMORY_LIMIT = 2**30
-ITERATIONS_PER_ROW = 30  # of the SVM while settings are compared; most need 1 to 5
 
 
 @dataclass(frozen=True)
@@ -50,11 +49,6 @@ class TrainingRows:
     def large(self) -> bool:
         """Whether a kernel matrix of all rows is out of the question."""
         return self.rows.n_rows > LARGE_ROWS
-
-    @property
-    def max_iter(self) -> int:
-        """Limit of the SVM solver; none for models that are kept or scored."""
-        return max(10_000, ITERATIONS_PER_ROW * self.rows.n_rows) if self.quick else -1
 
 
 class Model(Protocol):

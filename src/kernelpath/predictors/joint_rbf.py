@@ -114,7 +114,7 @@ class JointRBFSVM:
                 K_new = None if D_new is None else _gaussian(D_new, rate)
                 heads = fit_svms(
                     K, part.codes, part.task, [setting["C"] for setting in of_gamma],
-                    sample_weight=part.sample_weight, max_iter=part.max_iter, rows=part.distinct,
+                    sample_weight=part.sample_weight, quick=part.quick, rows=part.distinct,
                 )  # fmt: skip
                 for setting in of_gamma:
                     head = heads[setting["C"]]

@@ -1,23 +1,22 @@
 """Support vector machines on a given kernel matrix, kept as plain arrays.
 
-scikit-learn's libsvm solves the problem; what it found is copied into :class:`SVMHead`, which turns
-kernel values between new rows and support rows into decisions.  Arrays only, so a model can be
-saved without pickle.
+What the solver of the dual problem finds is kept in :class:`SVMHead`, which turns kernel values
+between new rows and support rows into decisions.  Arrays only, so a model can be saved without
+pickle.
 """
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn import config_context
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.svm import SVC, SVR
 
+from kernelpath.mkl.losses import DualProblem, EpsilonInsensitive, Hinge
+from kernelpath.mkl.svm.dual import solve_dual
 from kernelpath.tables.rows import DistinctRows
 from kernelpath.utils.archive_forms import REAL, Form
 from kernelpath.utils.units import in_units, size_exponent
@@ -25,8 +24,9 @@ from kernelpath.utils.units import in_units, size_exponent
 EPSILON = 0.1  # width of the tube of the SVR, in standard deviations of the target
 CALIBRATION_FOLDS = 3
 BELOW_BOUND = 1.0 - 1e-6
-TRUSTED: dict[str, Any] = {"assume_finite": True, "skip_parameter_validation": True}
-"""Kernel matrices and parameters are ours: checking them would cost as much as a small fit."""
+TOLERANCE = 1e-6  # of the decision value, so that rounding of the kernel makes no difference
+GOOD_ENOUGH = 1e-3  # while settings are compared
+FEWEST_STEPS, STEPS_PER_ROW = 10_000, 30  # at most, while settings are compared; most need 1 to 5
 
 
 @dataclass(frozen=True)
@@ -191,25 +191,18 @@ def fit_svm(
     *,
     C: float,
     sample_weight: NDArray | None = None,
-    max_iter: int = -1,
+    quick: bool = False,
 ) -> SVMHead:
-    """Fit on a kernel matrix; ``y`` as ``task.codes`` gives it."""
-    if sample_weight is not None and not np.all(sample_weight > 0):
-        # libsvm drops rows of weight 0 and then miscounts those of a given kernel.
-        kept = np.flatnonzero(sample_weight > 0)
-        head = fit_svm(
-            K[np.ix_(kept, kept)], y[kept], task, C=C, sample_weight=sample_weight[kept],
-            max_iter=max_iter,
-        )  # fmt: skip
-        return replace(head, support=kept[head.support])
-    with warnings.catch_warnings(), config_context(**TRUSTED):
-        warnings.simplefilter("ignore", ConvergenceWarning)  # only if max_iter was asked for
-        if task.kind == "regression":
-            return _fit_regression(K, y, C, sample_weight, max_iter)
-        head = _fit_classes(K, y, task, C, sample_weight, max_iter)
-        if not task.probability:
-            return head
-        return _calibrated(head, K, y, task, C, sample_weight, max_iter)
+    """Fit on a kernel matrix; ``y`` as ``task.codes`` gives it.
+
+    ``quick`` is for settings that are only compared: a tolerance of 0.001, and few steps.
+    """
+    if task.kind == "regression":
+        return _fit_regression(K, y, C, sample_weight, quick)
+    head = _fit_classes(K, y, task, C, sample_weight, quick)
+    if not task.probability:
+        return head
+    return _calibrated(head, K, y, task, C, sample_weight, quick)
 
 
 def fit_svms(
@@ -219,7 +212,7 @@ def fit_svms(
     values_of_C: Sequence[float],
     *,
     sample_weight: NDArray | None = None,
-    max_iter: int = -1,
+    quick: bool = False,
     rows: DistinctRows | None = None,
 ) -> dict[float, SVMHead]:
     """Fit for several values of ``C``, on ``rows`` that are the same as one if those are given.
@@ -232,14 +225,14 @@ def fit_svms(
         first = rows.first
         heads = fit_svms(
             np.ascontiguousarray(K[np.ix_(first, first)]), y[first], task, values_of_C,
-            sample_weight=rows.weight, max_iter=max_iter,
+            sample_weight=rows.weight, quick=quick,
         )  # fmt: skip
         return {C: replace(head, support=first[head.support]) for C, head in heads.items()}
     heads = {}
     final: SVMHead | None = None
     for C in sorted(set(values_of_C)):
         if final is None:
-            head = fit_svm(K, y, task, C=C, sample_weight=sample_weight, max_iter=max_iter)
+            head = fit_svm(K, y, task, C=C, sample_weight=sample_weight, quick=quick)
             weighted = task.class_weight is not None or sample_weight is not None
             if not weighted and np.abs(head.dual_coef).max(initial=0.0) < BELOW_BOUND * C:
                 final = head
@@ -266,56 +259,53 @@ def standardised(
 
 
 def _fit_regression(
-    K: NDArray, y: NDArray, C: float, sample_weight: NDArray | None, max_iter: int
+    K: NDArray, y: NDArray, C: float, sample_weight: NDArray | None, quick: bool
 ) -> SVMHead:
     z, target = standardised(y, sample_weight)
-    svr = SVR(kernel="precomputed", C=C, epsilon=EPSILON, max_iter=max_iter, cache_size=500)
-    svr.fit(K, z, sample_weight=sample_weight)
-    return SVMHead(svr.support_.astype(np.intp), svr.dual_coef_, svr.intercept_, None, target)
-
-
-class _CodedSVC(SVC):
-    """SVC for labels that are small integers: scikit-learn's search for classes costs a fit."""
-
-    def _validate_targets(self, y: NDArray) -> NDArray[np.float64]:
-        if self.class_weight is not None:
-            return super()._validate_targets(y)
-        self.classes_ = np.flatnonzero(np.bincount(y))
-        self.class_weight_ = np.ones(len(self.classes_))
-        return np.searchsorted(self.classes_, y).astype(np.float64)
+    u, bias = _solved(K, EpsilonInsensitive(C, EPSILON).dual(z, sample_weight), quick)
+    support = np.flatnonzero(u)
+    return SVMHead(support, u[None, support], np.array([bias]), None, target)
 
 
 def _fit_classes(
-    K: NDArray, y: NDArray, task: Task, C: float, sample_weight: NDArray | None, max_iter: int
+    K: NDArray, y: NDArray, task: Task, C: float, sample_weight: NDArray | None, quick: bool
 ) -> SVMHead:
-    weights = task.code_weights(y, sample_weight)
-    svc = _CodedSVC(
-        kernel="precomputed", C=C, class_weight=weights, max_iter=max_iter, cache_size=500
-    ).fit(K, y, sample_weight=sample_weight)
-    classes = svc.classes_.astype(np.intp)
-    if len(classes) == 2:
-        coef, intercept = svc.dual_coef_, svc.intercept_
-    else:
-        coef, intercept = _pairwise(svc.dual_coef_, svc.n_support_), svc.intercept_
-    support = svc.support_.astype(np.intp)
-    return SVMHead(support, np.asarray(coef), np.asarray(intercept), classes, np.array([0.0, 1.0]))
+    """One machine for each pair of classes; a positive one speaks for the first of more than two.
 
-
-def _pairwise(dual_coef: NDArray[np.float64], n_support: NDArray) -> NDArray[np.float64]:
-    """One row of coefficients per pair of classes, from libsvm's packed layout.
-
-    Rows of class i meet class j in row ``j - 1`` of the packed array if i < j, in row ``j`` else.
+    Of two it speaks for the second, as everywhere in scikit-learn.
     """
-    ends = np.concatenate([[0], np.cumsum(n_support)])
-    n_classes = len(n_support)
-    rows = []
-    for i in range(n_classes):
-        for j in range(i + 1, n_classes):
-            row = np.zeros(dual_coef.shape[1])
-            row[ends[i] : ends[i + 1]] = dual_coef[j - 1, ends[i] : ends[i + 1]]
-            row[ends[j] : ends[j + 1]] = dual_coef[i, ends[j] : ends[j + 1]]
-            rows.append(row)
-    return np.array(rows)
+    weight = np.ones(len(y)) if sample_weight is None else sample_weight
+    by_code = task.code_weights(y, sample_weight)
+    if by_code is not None:
+        weight = weight * np.array([by_code.get(code, 1.0) for code in range(y.max() + 1)])[y]
+    classes = np.flatnonzero(np.bincount(y))
+    loss = Hinge(C)
+    if len(classes) == 2:
+        u, bias = _solved(K, loss.dual(np.where(y == classes[1], 1.0, -1.0), weight), quick)
+        coef, intercept = u[None], [bias]
+    else:
+        pairs = list(combinations(classes.tolist(), 2))
+        coef, intercept = np.zeros((len(pairs), len(y))), []
+        for row, (first, second) in zip(coef, pairs):
+            own = np.flatnonzero((y == first) | (y == second))
+            signs = np.where(y[own] == first, 1.0, -1.0)
+            row[own], bias = _solved(K[np.ix_(own, own)], loss.dual(signs, weight[own]), quick)
+            intercept.append(bias)
+    support = np.flatnonzero(coef.any(axis=0))
+    own = np.ascontiguousarray(coef[:, support])
+    return SVMHead(support, own, np.array(intercept), classes, np.array([0.0, 1.0]))
+
+
+def _solved(
+    K: NDArray[np.float64], problem: DualProblem, quick: bool
+) -> tuple[NDArray[np.float64], float]:
+    """Dual coefficients and bias: as exact as rounding deserves, or good enough to compare."""
+    if quick:
+        most = max(FEWEST_STEPS, STEPS_PER_ROW * len(K))
+        found = solve_dual(K, problem, tol=GOOD_ENOUGH, max_steps=most)
+    else:
+        found = solve_dual(K, problem, tol=TOLERANCE)
+    return found.u, found.bias
 
 
 def _votes(
@@ -347,7 +337,7 @@ def _calibrated(
     task: Task,
     C: float,
     sample_weight: NDArray | None,
-    max_iter: int,
+    quick: bool,
 ) -> SVMHead:
     """Logistic regression of the classes on decisions of rows held out in turn."""
     from sklearn.model_selection import StratifiedKFold
@@ -362,7 +352,7 @@ def _calibrated(
     rows: list[NDArray] = []
     for train, test in StratifiedKFold(folds, shuffle=True, random_state=0).split(y, y):
         weights = None if sample_weight is None else sample_weight[train]
-        part = _fit_classes(K[np.ix_(train, train)], y[train], task, C, weights, max_iter)
+        part = _fit_classes(K[np.ix_(train, train)], y[train], task, C, weights, quick)
         decisions.append(part.decision(K[np.ix_(test, train[part.support])]))
         rows.append(test)
     order = np.concatenate(rows)

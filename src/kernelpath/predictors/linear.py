@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import linalg
 from scipy.special import expit, softmax
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression, Ridge
@@ -30,6 +31,9 @@ from kernelpath.utils.archive_forms import REAL, WHOLE, Form
 
 MOST_COEFFICIENTS = 300  # for a Newton step of all; beyond, a quasi-Newton method
 MAX_ITER = 300
+TOLERANCE = 1e-6  # of the mean slope
+FLAT = 1e-12  # least curvature, of the weight of all rows
+SHORTEST = 1e-6  # step, of a Newton step
 
 
 FORMS = {
@@ -154,9 +158,10 @@ class LinearPredictor:
             if not settings:
                 continue
             design = Design.fit(part.rows, part.traced.at(k).columns, part.sample_weight)
-            X = design.apply(part.rows)
+            values_of_C = [float(setting["C"]) for setting in settings]
+            models = _fit(design, design.apply(part.rows), part, values_of_C)
             for setting in settings:
-                model = _fit(design, X, part, float(setting["C"]))
+                model = models[float(setting["C"])]
                 bound = None if new is None else held_out_outputs(model, new)
                 yield Candidate(k, setting, bound, partial(_itself, model))
 
@@ -165,24 +170,120 @@ def _itself(model: LinearModel) -> LinearModel:
     return model
 
 
-def _fit(design: Design, X: Any, part: TrainingRows, C: float) -> LinearModel:
+def _fit(
+    design: Design, X: Any, part: TrainingRows, values_of_C: Sequence[float]
+) -> dict[float, LinearModel]:
+    """Models for several values of ``C``, by their values."""
     y, weight, task = part.codes, part.sample_weight, part.task
     if task.classes is None:
-        z, (mean, scale) = standardised(y, weight)
-        ridge = Ridge(alpha=1.0 / C).fit(X, z, sample_weight=weight)
-        coef = np.atleast_2d(ridge.coef_) * scale
-        intercept = np.atleast_1d(ridge.intercept_) * scale + mean
-        return LinearModel(design, coef, intercept, task, np.zeros(0, np.intp), "ridge")
+        return {C: _ridge(design, X, part, C) for C in values_of_C}
+    classes = np.unique(y)
+    by_code = task.code_weights(y, weight)
+    dense = isinstance(X, np.ndarray) and min(X.shape) <= MOST_COEFFICIENTS
+    if len(classes) == 2 and dense:
+        each = np.ones(len(y)) if weight is None else weight
+        if by_code is not None:
+            each = each * np.array([by_code.get(code, 1.0) for code in classes])[
+                np.searchsorted(classes, y)
+            ]
+        found = logistic_coefficients(X, y == classes[1], each, values_of_C)
+        return {
+            C: LinearModel(design, coef[None, :-1], coef[-1:], task, classes)
+            for C, coef in found.items()
+        }
+    return {C: _multinomial(design, X, part, by_code, C) for C in values_of_C}
+
+
+def _ridge(design: Design, X: Any, part: TrainingRows, C: float) -> LinearModel:
+    z, (mean, scale) = standardised(part.codes, part.sample_weight)
+    ridge = Ridge(alpha=1.0 / C).fit(X, z, sample_weight=part.sample_weight)
+    coef = np.atleast_2d(ridge.coef_) * scale
+    intercept = np.atleast_1d(ridge.intercept_) * scale + mean
+    return LinearModel(design, coef, intercept, part.task, np.zeros(0, np.intp), "ridge")
+
+
+def _multinomial(
+    design: Design, X: Any, part: TrainingRows, by_code: dict[int, float] | None, C: float
+) -> LinearModel:
+    """More than two classes, or too many columns for Newton steps of our own."""
     dense = isinstance(X, np.ndarray) and X.shape[1] <= MOST_COEFFICIENTS
     machine = LogisticRegression(
         C=C,
-        class_weight=task.code_weights(y, weight),
+        class_weight=by_code,
         solver="newton-cholesky" if dense else "lbfgs",
         max_iter=MAX_ITER,
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # near separation: good enough
-        machine.fit(X, y, sample_weight=weight)
-    return LinearModel(
-        design, machine.coef_, machine.intercept_, task, machine.classes_.astype(np.intp)
-    )
+        machine.fit(X, part.codes, sample_weight=part.sample_weight)
+    classes = machine.classes_.astype(np.intp)
+    return LinearModel(design, machine.coef_, machine.intercept_, part.task, classes)
+
+
+# -- two classes -----------------------------------------------------------------------------------
+
+
+def logistic_coefficients(
+    X: NDArray[np.float64],
+    second: NDArray[np.bool_],
+    weight: NDArray[np.float64],
+    values_of_C: Sequence[float],
+) -> dict[float, NDArray[np.float64]]:
+    r"""Coefficients of logistic regression for several values of ``C``, the intercept last.
+
+    Each minimises :math:`\sum_i c_i \log(1 + \exp(-s_i z_i)) + |w|^2 / (2C)` by Newton steps, from
+    the solution of the next smaller ``C``.  With more columns than rows the coefficients are
+    combinations of the rows, and the steps are taken among those.
+
+    Examples
+    --------
+    >>> X = np.array([[-1.0], [1.0], [-1.0], [1.0]])
+    >>> found = logistic_coefficients(X, X[:, 0] > 0, np.ones(4), [1.0])
+    >>> found[1.0].round(3).tolist()
+    [0.99, 0.0]
+    """
+    turned, basis = X, None
+    if X.shape[1] > X.shape[0]:
+        basis, corner = np.linalg.qr(X.T)
+        turned = corner.T
+    A = np.column_stack([turned, np.ones(len(X))])
+    signs = np.where(second, 1.0, -1.0)
+    coef, found = np.zeros(A.shape[1]), {}
+    for C in sorted(set(values_of_C)):
+        penalty = np.full(A.shape[1], 1.0 / C)
+        penalty[-1] = 0.0
+        coef = _newton(A, signs, weight, penalty, coef)
+        found[C] = coef if basis is None else np.append(basis @ coef[:-1], coef[-1])
+    return found
+
+
+def _newton(
+    A: NDArray[np.float64],
+    signs: NDArray[np.float64],
+    weight: NDArray[np.float64],
+    penalty: NDArray[np.float64],
+    start: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Coefficients from a start: Newton steps, halved until the objective falls."""
+    coef, z = start, A @ start
+    loss = weight @ np.logaddexp(0.0, -signs * z) + 0.5 * penalty @ np.square(coef)
+    enough = TOLERANCE * weight.sum()
+    for _ in range(MAX_ITER):
+        wrong = expit(-signs * z)
+        slope = penalty * coef - A.T @ (weight * signs * wrong)
+        if np.abs(slope).max() <= enough:
+            break
+        curvature = A.T @ ((weight * wrong * (1.0 - wrong))[:, None] * A)
+        curvature.flat[:: len(coef) + 1] += penalty + FLAT * weight.sum()
+        move = linalg.solve(curvature, -slope, assume_a="pos", check_finite=False)
+        gain, ahead, length = slope @ move, A @ move, 1.0
+        while length > SHORTEST:
+            new, new_z = coef + length * move, z + length * ahead
+            now = weight @ np.logaddexp(0.0, -signs * new_z) + 0.5 * penalty @ np.square(new)
+            if now <= loss + 1e-4 * length * gain:
+                break
+            length *= 0.5
+        else:  # rounding hides what is left to gain
+            break
+        coef, z, loss = new, new_z, now
+    return coef

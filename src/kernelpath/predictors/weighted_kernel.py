@@ -116,7 +116,7 @@ class WeightedKernelSVM:
         for (k, settings), row, kernel in zip(requests, weights, combined):
             heads = fit_svms(
                 kernel.train, part.codes, part.task, [setting["C"] for setting in settings],
-                sample_weight=part.sample_weight, max_iter=part.max_iter, rows=part.distinct,
+                sample_weight=part.sample_weight, quick=part.quick, rows=part.distinct,
             )  # fmt: skip
             for setting in settings:
                 head = heads[setting["C"]]
