@@ -381,8 +381,9 @@ class CVSettings:
 
     def of_table(self) -> dict[str, Any]:
         """What decides whether a table can be used."""
-        return {
-            name: str(getattr(self, name)) for name in ("kernel", "task", "missing", "identifiers")
+        named = ("kernel", "task", "missing", "identifiers")
+        return {name: str(getattr(self, name)) for name in named} | {
+            "must_include": self.constraints.get("must_include")
         }
 
     def arguments(self) -> dict[str, Any]:

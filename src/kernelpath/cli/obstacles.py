@@ -20,6 +20,7 @@ from kernelpath.catalogue import Method
 from kernelpath.cli.console import safe
 from kernelpath.errors import DataError, Obstacles, naming, settings_named
 from kernelpath.kernels import Delta
+from kernelpath.tables.constraints import columns_of
 from kernelpath.tables.formats import naming_file
 from kernelpath.tables.read import LoadedTable
 from kernelpath.tables.table import (
@@ -41,6 +42,7 @@ def check_table(
     task: str,
     missing: str,
     identifiers: str,
+    must_include: Any = None,
     compared: bool = False,
 ) -> None:
     """Refuse a table that the methods or the options cannot use, before any work.
@@ -51,6 +53,8 @@ def check_table(
     methods : list of Method
     kernel, task, missing, identifiers : str
         Options in force.
+    must_include : list of str, optional
+        Columns that are features even if they name rows.
     compared : bool
         Whether the methods take part in a comparison.
     """
@@ -58,7 +62,7 @@ def check_table(
     instead = "leave it out of --methods" if compared else "take another --method"
     with found.noting():
         _check_methods(table, methods, task, instead)
-    columns = _columns(table, identifiers)
+    columns = _columns(table, identifiers, must_include)
     numeric = [one.name for one in methods if one.refuses_text(compared)]
     with found.noting():
         _check_text(table, columns, kernel, numeric[0] if numeric else "")
@@ -79,18 +83,23 @@ def check_table(
         raise naming(DataError(f"{table.source}: {text}"), *settings_named(error)) from None
 
 
-def as_table(table: LoadedTable, identifiers: str) -> Table:
-    """Columns of a file as numbers, with their names; those that name rows are left out."""
+def as_table(table: LoadedTable, identifiers: str, must_include: Any = None) -> Table:
+    """Columns of a file as numbers, with their names; those that name rows are left out.
+
+    Columns that must be in are not.
+    """
     if not hasattr(table.X, "columns"):
         return named_columns(table.X, table.feature_names)
     columns = replace(as_column_table(table.X), given=table.X)
-    return columns if identifiers == "keep" else columns.without_identifiers()
+    if identifiers == "keep":
+        return columns
+    return columns.without_identifiers(but=columns_of(must_include, columns))
 
 
-def _columns(table: LoadedTable, identifiers: str) -> Table:
+def _columns(table: LoadedTable, identifiers: str, must_include: Any) -> Table:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # said when it is read for good
-        return as_table(table, identifiers)
+        return as_table(table, identifiers, must_include)
 
 
 def _check_methods(table: LoadedTable, methods: list[Method], task: str, instead: str) -> None:

@@ -152,7 +152,8 @@ def trace_table(
 ) -> Run:
     """Trace the path of a table from a file."""
     options: dict[str, Any] = {"missing": missing, "identifiers": identifiers}
-    check_table(table, [method], kernel=kernel, task=task, **options)
+    kept = settings.get("must_include")
+    check_table(table, [method], kernel=kernel, task=task, must_include=kept, **options)
     kind = task_for(method, table, task)
     sizes = budgets(method, len(table.feature_names))
     if method.kind == "choice":  # a problem for each: no more than are asked for
@@ -162,7 +163,7 @@ def trace_table(
     if hasattr(selector, "missing"):
         selector.set_params(**options)
     with naming_bad_columns(table), collected_warnings() as notes:
-        columns, y = training_table(as_table(table, identifiers), table.y, missing)
+        columns, y = training_table(as_table(table, identifiers, kept), table.y, missing)
         run = trace(method.name, selector, columns, y, None, size)
     run.notes[:0] = [*table.notes, *notes]
     run.notes.extend(category_notes(table))

@@ -107,11 +107,11 @@ class Table:
         found = [j for j, one in self.readings.items() if one.kind is Kind.IDENTIFIER]
         return np.array(found, dtype=np.intp)
 
-    def without_identifiers(self, but: NDArray[np.intp]) -> Table:
+    def without_identifiers(self, but: NDArray[np.intp] | None = None) -> Table:
         """The table with columns that name rows, ``but`` some, read as constant; mostly itself."""
         if sp.issparse(self.values) or (self.names is None and not self.readings):
             return self
-        kept = set(but.tolist())
+        kept = set() if but is None else set(but.tolist())
         names = [""] * self.shape[1] if self.names is None else self.names.tolist()
         found = [
             j
