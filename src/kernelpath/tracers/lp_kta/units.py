@@ -104,7 +104,8 @@ class Units:
     def from_arrays(cls, arrays: dict[str, NDArray]) -> Units:
         """Build them again; a ValueError if they do not fit together."""
         unit, kept = arrays["unit"].astype(np.intp), arrays["kept"]
-        if not np.array_equal(np.unique(unit), np.arange(unit.max(initial=-1) + 1)):
+        known = np.unique(unit)
+        if not np.array_equal(known, np.arange(len(known))):
             raise ValueError("the groups of columns are not numbered from 0 on")
         own = Constraints(unit, kept, arrays.get("costs"))
         if not np.array_equal(own.unit_kept[unit], kept):
