@@ -118,6 +118,7 @@ def trials(long: bool, seed: int) -> list[Tally]:
     tallies = []
     for title, kind, content, load, use in (
         (".kpath", PATH, samples.path_bytes(), kp.load_path, use_path),
+        (".kpath, constraints", PATH, samples.path_bytes(True), kp.load_path, use_path),
         (".kpmodel, joint RBF", MODEL, samples.model_bytes(), kp.load_model, use_model),
         (".kpmodel, weighted kernels", MODEL, samples.model_bytes("weighted_kernel"),
          kp.load_model, use_model),

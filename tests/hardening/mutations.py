@@ -54,7 +54,7 @@ def mutations(content: bytes, count: int, rng: np.random.Generator) -> Iterator[
 def use_path(path: kp.FeaturePath) -> tuple:
     """Everything a user looks at."""
     frame = path.to_frame()
-    points = [path.at(k) for k in range(path.extension.n_usable + 1)] if path.extension else []
+    points = [path.at(k) for k in path.sizes.tolist()] if path.extension else []
     events = path.events.to_frame()
     return path, frame.to_numpy().tolist(), points, events.shape, path.entry_order().tolist()
 

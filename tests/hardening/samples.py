@@ -25,26 +25,32 @@ def table() -> tuple[pd.DataFrame, np.ndarray]:
 
 
 @cache
-def path() -> kp.FeaturePath:
+def path(constrained: bool = False) -> kp.FeaturePath:
     """A path with an extension, events and names."""
-    return kp.LpKTASelector(step=0.2, kernel="auto").fit(*table()).path_
+    selector = kp.LpKTASelector(step=0.2, kernel="auto")
+    if constrained:
+        groups = [[1, 2], [3, 4]]
+        selector.set_params(must_include=["town"], feature_groups=groups, costs=np.arange(7.0))
+    return selector.fit(*table()).path_
 
 
 @cache
 def model(predictor: str = "joint_rbf") -> kp.PathCV:
     """A calibrated model with categories, at two sizes."""
     grid: Any = kp.JointRBFSVM(gamma=1.0, C=10.0)
+    costs = None
     if predictor == "weighted_kernel":
-        grid = kp.WeightedKernelSVM(C=10.0)
+        grid, costs = kp.WeightedKernelSVM(C=10.0), {"town": 2.0}
     selector = kp.LpKTASelector(step=0.2, kernel="auto", gamma=np.full(7, 0.5))
     found = kp.PathCV(selector, cv=2, predictor=grid, n_features=[2, 7], probability=True)
+    found.set_params(costs=costs)
     return found.fit(*table())
 
 
-def path_bytes() -> bytes:
+def path_bytes(constrained: bool = False) -> bytes:
     """The path as a file."""
     file = io.BytesIO()
-    path().save(file)
+    path(constrained).save(file)
     return file.getvalue()
 
 

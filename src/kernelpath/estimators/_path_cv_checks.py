@@ -105,11 +105,11 @@ def prepare(
     """
     refuse_stand_ins(model)
     selector = LpKTASelector() if model.selector is None else model.selector
+    check_selector(selector)
     given = settings_in_force(model, selector)
     check_rule(model.rule, model.budget, model.tolerance, costly=given["costs"] is not None)
     check_switches(model)
     refuse_idle(model, IDLE)
-    check_selector(selector)
     resolve_predictors(model.predictor, model.selector)  # refuses what cannot predict
     require_target(model, y)
     kept = "keep" in (model.identifiers, getattr(selector, "identifiers", None))

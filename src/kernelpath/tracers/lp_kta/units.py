@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from kernelpath.path.feature_path import EventTable
-from kernelpath.tables.constraints import Constraints
+from kernelpath.tables.constraints import LARGEST_COST, Constraints
 from kernelpath.tracers.lp_kta.problem import PNormProblem
 
 
@@ -104,11 +104,17 @@ class Units:
     def from_arrays(cls, arrays: dict[str, NDArray]) -> Units:
         """Build them again; a ValueError if they do not fit together."""
         unit, kept = arrays["unit"].astype(np.intp), arrays["kept"]
-        if not np.array_equal(np.unique(unit), np.arange(unit.max(initial=-1) + 1)):
+        known = np.unique(unit)
+        if not np.array_equal(known, np.arange(len(known))):
             raise ValueError("the groups of columns are not numbered from 0 on")
         own = Constraints(unit, kept, arrays.get("costs"))
         if not np.array_equal(own.unit_kept[unit], kept):
             raise ValueError("of a group of columns only some are kept")
+        if (
+            own.costs is not None
+            and own.costs[np.isfinite(own.costs)].max(initial=0) > LARGEST_COST
+        ):
+            raise ValueError(f"a cost is above {LARGEST_COST:g}")
         alignments = arrays["alignments"]
         reference = np.broadcast_to(arrays["reference"], alignments.shape)
         return cls(own, alignments, arrays["usable"], reference)
