@@ -18,7 +18,13 @@ from kernelpath.report.form import schema
 from kernelpath.report.summary import summarize_path
 from kernelpath.report.summary_data import describe_data, notices
 from kernelpath.report.summary_views import feature_views, kernel_curve, redundancy
-from kernelpath.report.words import headline, remarks, stability_words
+from kernelpath.report.words import (
+    headline,
+    redundancy_words,
+    reference_words,
+    remarks,
+    stability_words,
+)
 from kernelpath.tables.table import as_column_table
 
 HOSTILE = ["<script>alert(1)</script>", '"quoted"', "=1+1", "\U0001f600", "\u202eright", "x" * 300]
@@ -310,14 +316,11 @@ def test_headlines():
         "chosen": {"n_features": 11, "score": 0.905, "se": 0.01},
     }
     assert headline(base | {"cv": cv}) == (
-        "23 of 20,000 features reach 0.912 ± 0.010 (accuracy); 11 reach it within one standard "
-        "error."
+        "11 features reach 0.905 ± 0.010 (accuracy); the best, 23 features, 0.912."
     )
-    other = cv | {"rule": "budget"}
-    assert headline(base | {"cv": other}).endswith("the chosen 11 reach 0.905 ± 0.010.")
     assert headline(base | {"cv": cv | {"chosen": cv["best"]}}).endswith("± 0.010 (accuracy).")
-    bounded = cv | {"chosen": {"n_features": 5, "score": 0.88, "se": 0.01}}  # by a budget
-    assert headline(base | {"cv": bounded}).endswith("the chosen 5 reach 0.880 ± 0.010.")
+    rare = cv | {"scoring": "balanced_accuracy"}
+    assert "(balanced accuracy)" in headline(base | {"cv": rare})
     assert headline(base | {"cv": None}) == "5 of 20,000 features are selected."
 
 
@@ -347,21 +350,21 @@ def test_scores_of_one_feature():
     one = {"n_features": 1, "score": 0.9, "se": None}
     many = {"n_features": 3, "score": 0.95, "se": 0.01}
     cv = {"scoring": "r2", "rule": "best", "best": one, "one_se": one, "chosen": one}
-    assert headline(base | {"cv": cv}) == "1 of 5 features reaches 0.900 (r2)."
-    assert headline(base | {"cv": cv, "n_features": 1}) == "The one feature reaches 0.900 (r2)."
+    assert headline(base | {"cv": cv}) == "1 feature reaches 0.900 (R2)."
+    assert headline(base | {"cv": cv, "n_features": 1}) == "The one feature reaches 0.900 (R2)."
     chosen = cv | {"best": many, "rule": "budget"}
     assert headline(base | {"cv": chosen}) == (
-        "3 of 5 features reach 0.950 ± 0.010 (r2); the chosen one reaches 0.900."
+        "1 feature reaches 0.900 (R2); the best, 3 features, 0.950."
     )
-    within = headline(base | {"cv": chosen | {"rule": "one_se"}})
-    assert within.endswith("; 1 reaches it within one standard error.")
+    unknown = cv | {"best": many | {"score": None}}
+    assert headline(base | {"cv": unknown}) == "1 feature reaches 0.900 (R2)."
 
 
 def test_a_better_baseline_is_in_the_headline():
     best = {"n_features": 4, "score": 0.55, "se": 0.01}
     cv = {"scoring": "accuracy", "rule": "best", "best": best, "chosen": best}
     base = {"n_features": 9, "cv": cv}
-    own = "4 of 9 features reach 0.550 ± 0.010 (accuracy)."
+    own = "4 features reach 0.550 ± 0.010 (accuracy)."
     other = {"name": "f_test", "n_features": [1, 3, 5], "score": [None, 0.562, 0.562]}
     forest = {"name": "forest", "n_features": [1], "score": [0.56]}
     said = headline(base | {"baselines": [forest, other]})
@@ -369,6 +372,70 @@ def test_a_better_baseline_is_in_the_headline():
     for score in (0.5501, 0.55, 0.5, None):  # not by what the written digits show
         equal = {"name": "f_test", "n_features": [3], "score": [score]}
         assert headline(base | {"baselines": [equal]}) == own
+
+
+REFERENCE = {
+    "name": "boosting", "label": "Boosting", "n_features": 9, "score": 0.612, "se": 0.02,
+    "difference": 0.05, "difference_se": 0.01, "above": True, "note": "",
+}  # fmt: skip
+
+
+def test_a_better_reference_is_in_the_headline():
+    best = {"n_features": 4, "score": 0.55, "se": 0.01}
+    base = {"n_features": 9, "baselines": []}
+    base["cv"] = {"scoring": "r2", "rule": "best", "best": best, "chosen": best}
+    own = "4 features reach 0.550 ± 0.010 (R2)."
+    assert headline(base) == own  # a summary of before
+    ridge = REFERENCE | {"label": "Ridge regression", "score": 0.6}
+    assert headline(base | {"references": [ridge, REFERENCE]}) == (
+        f"{own} Boosting on all 9 features reaches 0.612: more than one standard error above."
+    )
+    near = REFERENCE | {"above": False}
+    assert headline(base | {"references": [near]}) == own
+    assert reference_words({"references": [ridge, near]}) == (
+        "All 9 features: ridge regression 0.600 ± 0.020, boosting 0.612 ± 0.020."
+    )
+
+
+def test_references_that_were_left_out_are_told_with_the_others():
+    absent = dict.fromkeys(("n_features", "score", "se")) | {"label": "Boosting", "note": "why"}
+    assert reference_words({"references": [absent]}) == ""
+    assert reference_words({"references": [REFERENCE | {"label": "Ridge"}, absent]}) == (
+        "All 9 features: ridge 0.612 ± 0.020, boosting (why)."
+    )
+    assert reference_words({"references": [REFERENCE | {"n_features": 1}]}).startswith("The one")
+
+
+def test_a_reference_is_above_by_more_than_its_paired_standard_error():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(150, 4))
+    y = (X[:, 0] * X[:, 1] > 0).astype(int)
+    model = kp.PathCV(predictor="logistic", cv=3, n_features=[1]).fit(X, y)
+    ridge, boosting = model.summary()["references"]
+    for one in (ridge, boosting):
+        folds = model.reference_scores_[one["name"]].per_fold - model.scores_.per_fold[:, 0]
+        assert one["difference"] == pytest.approx(folds.mean(), rel=1e-6)
+        assert one["above"] == (folds.mean() > folds.std(ddof=1) / np.sqrt(3))
+    assert boosting["above"]
+    assert "Boosting on all 4 features reaches" in model.summary()["headline"]
+
+
+def test_chosen_features_that_say_the_same_are_named():
+    rng = np.random.default_rng(0)
+    one = rng.normal(size=120)
+    X = np.column_stack([one, one + 1e-3 * rng.normal(size=120), rng.normal(size=120)])
+    model = kp.PathCV(cv=2, predictor="logistic", n_features=[3], references=False)
+    summary = model.fit(X, one + rng.normal(size=120)).summary()
+    (notice,) = (one for one in summary["notices"] if one["kind"] == "redundancy")
+    assert notice["text"] == "x1 and x0 say nearly the same; NMMKL (--method nmmkl) avoids copies."
+    assert redundancy_words(summary | {"method": "nmmkl"}) == ""
+
+
+def test_many_features_that_say_the_same_are_counted():
+    features = [{"name": f"f{i}"} for i in range(8)]
+    section = {"features": list(range(8)), "similarity": np.ones((8, 8)).tolist()}
+    text = redundancy_words({"features": features, "redundancy": section, "method": "lp-kta"})
+    assert text.startswith("f0, f1, f2, f3 and 4 more say nearly the same")
 
 
 @pytest.mark.parametrize(
