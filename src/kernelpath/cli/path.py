@@ -75,7 +75,7 @@ def path_command(
     """Trace the feature path of a table.
 
     Every column but the target is a feature. Columns are taken raw: kernel widths adapt to each,
-    so nothing needs scaling. The table that is printed gives, for round numbers of features, the
+    so nothing needs scaling; text, dates and missing values are welcome. The table that is printed gives, for round numbers of features, the
     norm exponent p, how optimal the point is (KKT residual, and gap: what elimination cost),
     and the heaviest features. Other methods than lp-kta have other parameters, or none.
 
@@ -85,8 +85,8 @@ def path_command(
 
     Example: `kernelpath path genes.parquet --target outcome --cv 5 --out run/`
 
-    Ten features, text columns included:
-    `kernelpath path people.csv -t income --kernel auto -k 10 -o run/`
+    Ten features, missing values filled in:
+    `kernelpath path people.csv -t income --missing impute -k 10 -o run/`
     """
     given = apply_config(context)
     check_quiet(given)
