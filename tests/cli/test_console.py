@@ -91,7 +91,7 @@ def test_text_in_a_column_of_numbers_is_named(tmp_path, value, hint):
     file.write_text("\n".join(["dose;visits;y", *rows]) + "\n")
     assert_refused(run("path", file, "-t", "y", "--kernel", "rbf"), "'dose'", hint)
     result = done("path", file, "-t", "y")
-    assert "used as categories" in result.stderr
+    assert "counts as text" in result.stderr
 
 
 def test_a_path_that_nobody_leaves_is_said_to_be_one(tmp_path):

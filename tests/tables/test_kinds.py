@@ -31,6 +31,18 @@ COLUMNS = {
     "nothing": ([None, None], Kind.NUMBER, [NAN, NAN]),
     "hardly dates": (["2020-01-01", "soon"], Kind.CATEGORY, [0.0, 1.0]),
     "versions": (["1.2.3", "4.5.6"], Kind.CATEGORY, [0.0, 1.0]),
+    "decimal commas": (["3,5", "-0,25", "?", "7"], Kind.COMMA, [3.5, -0.25, NAN, 7.0]),
+    "commas and points": (["1.250,5", "2.000.000"], Kind.COMMA, [1250.5, 2e6]),
+    "three decimals": (["0,125", "0,500"], Kind.COMMA, [0.125, 0.5]),
+    "thousands": (["1,250", "950", "2,000,000.5"], Kind.POINT, [1250.0, 950.0, 2000000.5]),
+    "thousands apart": (["10 000", "1'250", "3"], Kind.POINT, [10000.0, 1250.0, 3.0]),
+    "percent": (["12%", "3.5 %", "NA"], Kind.POINT, [12.0, 3.5, NAN]),
+    "money": (["$3.50", "-$1,200"], Kind.POINT, [3.5, -1200.0]),
+    "euros": (["5 €", "6,20 €"], Kind.COMMA, [5.0, 6.2]),
+    "some percent": (["12%", "0.5"], Kind.CATEGORY, [0.0, 1.0]),
+    "units": (["12 kg", "3 kg"], Kind.CATEGORY, [0.0, 1.0]),
+    "lists of numbers": (["1,2,3", "4,5"], Kind.CATEGORY, [0.0, 1.0]),
+    "addresses": (["192.168.1.1", "10.0.0.1"], Kind.CATEGORY, [0.0, 1.0]),
 }
 
 
@@ -142,3 +154,30 @@ def test_identifiers_are_left_out_and_said():
         kp.LpKTASelector(identifiers="maybe").fit(frame, y)
     with pytest.warns(ReadingWarning), pytest.raises(kp.DataError, match="or names its rows"):
         kp.LpKTASelector().fit(frame[["name"]], y)
+
+
+def test_how_numbers_were_written_is_said_and_kept_for_new_rows():
+    frame = pd.DataFrame({"price": [f"{i},5" for i in range(40)], "x": np.arange(40) % 7 / 3})
+    with pytest.warns(ReadingWarning, match="decimal comma: column 'price'"):
+        selector = kp.LpKTASelector(n_features_to_select=1).fit(frame, np.arange(40) // 20)
+    assert selector.path_.at(n_features=1).names == ("price",)
+    reading, _ = ColumnReading.learn(frame["price"])
+    new = pd.Series(["2,25", None, "1.000,5"], name="price")
+    np.testing.assert_array_equal(reading.read(new), [2.25, NAN, 1000.5])
+    np.testing.assert_array_equal(reading.read(pd.Series([1.5, 2.0])), [1.5, 2.0])
+    with pytest.raises(kp.DataError, match="holds text in column 'price'"):
+        reading.read(pd.Series(["cheap"], name="price"))
+
+
+def test_columns_that_pandas_keeps_as_arrow_does_are_read_like_others():
+    frame = pd.DataFrame(
+        {
+            "town": ["Ulm", "Bonn", None],
+            "n": [1, None, 3],
+            "when": ["1970-01-02", None, "1970-01-03"],
+        }
+    )
+    arrow = frame.assign(when=pd.to_datetime(frame["when"])).convert_dtypes(dtype_backend="pyarrow")
+    one, other = as_column_table(frame), as_column_table(arrow)
+    np.testing.assert_array_equal(one.values, other.values)
+    np.testing.assert_array_equal(one.categorical, other.categorical)

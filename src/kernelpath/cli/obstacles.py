@@ -22,6 +22,7 @@ from kernelpath.errors import DataError, Obstacles, naming, settings_named
 from kernelpath.kernels import Delta
 from kernelpath.tables.constraints import columns_of
 from kernelpath.tables.formats import naming_file
+from kernelpath.tables.kinds import ColumnReading, Kind
 from kernelpath.tables.read import LoadedTable
 from kernelpath.tables.table import (
     Table,
@@ -32,6 +33,8 @@ from kernelpath.tables.table import (
     named_columns,
 )
 from kernelpath.tables.targets import encode_target, infer_task
+
+WITH_UNIT = r"[+-]?\d+([.,]\d+)? ?[A-Za-zµ°]{1,5}([/^]?[A-Za-z\d²³]{1,3})?"
 
 
 def check_table(
@@ -176,7 +179,7 @@ def naming_bad_columns(table: LoadedTable) -> Iterator[None]:
 def category_notes(table: LoadedTable) -> list[str]:
     """Say that a column of numbers was used as categories because of some text in it."""
     spoilt = _spoilt_numbers(table)
-    return [f"{spoilt}; it was used as categories"] if spoilt else []
+    return [f"{spoilt}; as it is, it counts as text"] if spoilt else []
 
 
 def _spoilt_numbers(table: LoadedTable) -> str:
@@ -184,12 +187,18 @@ def _spoilt_numbers(table: LoadedTable) -> str:
     for name in table.text_columns:
         text = table.X[name].dropna().astype(str)
         comma = text.str.fullmatch(r"[+-]?\d+,\d+")
+        unit = text.str.fullmatch(WITH_UNIT)
         number = pd.to_numeric(text, errors="coerce").notna()
-        if (comma | number).mean() < 0.5:
+        if (comma | unit | number).mean() < 0.5:
+            continue
+        if ColumnReading.learn(table.X[name])[0].kind is not Kind.CATEGORY:
             continue
         if comma.any():
             value = text[comma].iloc[0]
             return f"column {name!r} has numbers with a comma such as {value!r}; write a point"
+        if unit.any():
+            value = text[unit].iloc[0]
+            return f"column {name!r} has numbers with a unit such as {value!r}; take it off"
         value = text[~number].iloc[0]
         return f"column {name!r} is mostly numbers but holds text such as {value[:40]!r}"
     return ""

@@ -84,9 +84,10 @@ def path_command(
     """Trace the feature path of a table.
 
     Every column but the target is a feature. Columns are taken raw: kernel widths adapt to each,
-    so nothing needs scaling. The table that is printed gives, for round numbers of features, the
-    heaviest ones; with --verbose also where they lie on the path and how optimal the point is
-    (for lp-kta the norm exponent p, the KKT residual, and gap: what elimination cost).
+    so nothing needs scaling; text, dates and missing values are welcome. The table that is printed
+    gives, for round numbers of features, the heaviest ones; with --verbose also where they lie on
+    the path and how optimal the point is (for lp-kta the norm exponent p, the KKT residual, and
+    gap: what elimination cost).
 
     With --cv the path is traced again in every fold, every size is scored on rows held out, and
     a model is kept at the number of features that a rule picks. A run that was killed goes on
@@ -94,8 +95,8 @@ def path_command(
 
     Example: `kernelpath path genes.parquet --target outcome --cv 5 --out run/`
 
-    Ten features, text columns included:
-    `kernelpath path people.csv -t income --kernel auto -k 10 -o run/`
+    Ten features, missing values filled in:
+    `kernelpath path people.csv -t income --missing impute -k 10 -o run/`
     """
     given = apply_config(context)
     check_quiet(given)

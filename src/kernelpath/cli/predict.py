@@ -293,9 +293,11 @@ class NewRows:
         import pandas as pd
 
         from kernelpath.cli.obstacles import columns_hold
+        from kernelpath.tables.kinds import MARKS, without_missing_texts
 
         try:
-            numbers = np.asarray(pd.to_numeric(pd.Series(part)), dtype=np.float64)
+            known = without_missing_texts(pd.Series(part), MARKS)
+            numbers = np.asarray(pd.to_numeric(known), dtype=np.float64)
         except (TypeError, ValueError):
             raise DataError(
                 f"{self.source}: {columns_hold([name], 'text')}, where the model had numbers"

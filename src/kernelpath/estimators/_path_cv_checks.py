@@ -291,7 +291,7 @@ def _make_study(
     if kind == "classification":
         warn_of_rare_classes(cv, y, splits)
         if own:
-            say_how_classes_count(model.scoring, y, kind)
+            say_how_classes_count(model.scoring, y, kind, class_weight)
     return study, splits, scoring
 
 
@@ -318,10 +318,11 @@ def _check_target(
     else:
         _check_labels(y)
     if model.probability and kind == "regression":
-        raise ValueError(
+        error = DataError(
             "probability=True has no effect on a continuous target, which has no classes; leave it "
             "out"
         )
+        raise naming(error, "probability")
     _check_class_weight(model.class_weight, classes, own)
     return kind, classes, y
 
@@ -346,10 +347,11 @@ def _check_class_weight(class_weight: Any, classes: NDArray | None, own: bool) -
             "class_weight is for the SVMs of this package; set it in the predictor instead"
         )
     if classes is None:
-        raise ValueError(
-            "class_weight needs classes, but the target is continuous; leave it out, or set "
-            "task='classification'"
+        error = DataError(
+            f"class_weight={class_weight!r} needs classes, but the target is continuous; leave it "
+            "out, or set task='classification'"
         )
+        raise naming(error, "class_weight", "task")
     if isinstance(class_weight, str) and class_weight == "balanced":
         return
     if not isinstance(class_weight, dict):

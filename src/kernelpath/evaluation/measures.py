@@ -46,19 +46,20 @@ def resolve_class_weight(class_weight: Any, scoring: Any, y: NDArray, kind: str)
     return "balanced" if asks or (scoring is None and has_rare_class(y)) else None
 
 
-def say_how_classes_count(scoring: Any, y: NDArray, kind: str) -> None:
+def say_how_classes_count(scoring: Any, y: NDArray, kind: str, class_weight: Any) -> None:
     """Say which measure stands in for accuracy where a class is rare."""
     if scoring is not None or kind == "regression" or not has_rare_class(y):
         return
     labels, counts = np.unique(y, return_counts=True)
     share = counts.min() / counts.sum()
     rarest = str(labels[counts.argmin()])[:40]
-    warn(
+    weighed = ", and so it does in the models" if class_weight == "balanced" else ""
+    rare = RareClassWarning(
         f"Class {rarest!r} has {share:.1%} of the rows: scores are balanced accuracy, in which "
-        "every class counts alike, and so it does in the models. Choose scoring='accuracy' to "
-        "count every row alike, or scoring='roc_auc' to judge the order of the rows.",
-        RareClassWarning,
+        f"every class counts alike{weighed}. Choose scoring='accuracy' to count every row alike, "
+        "or scoring='roc_auc' to judge the order of the rows."
     )
+    warn(naming(rare, "scoring"))
 
 
 def resolve_scorer(scoring: Any, kind: str, y: NDArray | None = None) -> tuple[Any, str]:

@@ -387,7 +387,8 @@ def _read_csv(path: Path, ending: str, codec: str, max_columns: int | None) -> A
     if not header:
         raise DataError("the file is empty: write the table again")
     _check_width(len(header), max_columns)
-    check_names(header)
+    ended = len(header) > 2 and not header[-1].strip()  # every line may end in a separator
+    check_names(header[:-1] if ended else header)
     parse = arrow_csv.ParseOptions(delimiter=separator, newlines_in_values=True)
     convert = arrow_csv.ConvertOptions(null_values=list(MISSING_TEXTS), strings_can_be_null=True)
     read = arrow_csv.ReadOptions(block_size=_BLOCK)
@@ -402,6 +403,9 @@ def _read_csv(path: Path, ending: str, codec: str, max_columns: int | None) -> A
         strict |= {"index_col": False, "low_memory": False}
         frame = pd.read_csv(io.BytesIO(content), sep=separator, **strict)
         table = pa.Table.from_pandas(frame, preserve_index=False).replace_schema_metadata(None)
+    if ended and table.column(len(header) - 1).null_count == table.num_rows:
+        return table.remove_column(len(header) - 1).rename_columns(header[:-1])
+    check_names(header)
     return table.rename_columns(header)
 
 

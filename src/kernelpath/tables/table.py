@@ -440,7 +440,7 @@ def _refuse_no_table(X: Any) -> None:
             f"X is the name {quoted_name(os.fspath(X))}, not a table; read it first, as with "
             "pandas.read_csv."
         )
-    if isinstance(X, dict):
+    if isinstance(X, dict) and not sp.issparse(X):  # some of those are
         raise DataError("X is a dict; give pandas.DataFrame(X).")
     if X is None:
         raise DataError("X is None; give a table.")

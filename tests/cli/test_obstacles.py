@@ -1,0 +1,138 @@
+"""What is wrong with a table is said in one line, each with its option; and those options."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from cli.helpers import done, run, save_csv
+
+SCORED = ["--cv", "3", "--sizes", "1,2", "--predictor", "logistic"]
+N = 60
+
+
+def mixed_frame():
+    """Numbers with holes, text, names of rows, and a target that depends on the holes' column."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=N)
+    frame = pd.DataFrame(
+        {
+            "x": x,
+            "holes": np.where(rng.random(N) < 0.2, np.nan, rng.normal(size=N)),
+            "town": rng.choice(["Ulm", "Bonn"], N),
+            "name": [f"person {i}" for i in range(N)],
+        }
+    )
+    return frame.assign(outcome=np.where(x > 0.8, "sick", "well"))
+
+
+@pytest.fixture
+def table(tmp_path):
+    return save_csv(tmp_path, mixed_frame())
+
+
+def refused(*arguments):
+    result = run(*arguments)
+    assert result.exit_code == 1, result.output
+    (line,) = result.stderr.strip().splitlines()
+    return line
+
+
+@pytest.mark.parametrize("command", ["path", "compare"])
+def test_several_obstacles_are_said_at_once(tmp_path, command):
+    table = save_csv(tmp_path, mixed_frame().assign(outcome="well", far=np.inf))
+    line = refused(command, table, "-t", "outcome", "--missing", "error", "--kernel", "rbf")
+    assert "There are 4 obstacles: (1) column 'town' holds text; add --kernel auto" in line
+    assert "(2) column 'holes' holds missing values; leave out --missing error" in line
+    assert "(3) The target has one class only" in line
+    assert "(4) column 'far' holds infinite values" in line
+
+
+def test_one_obstacle_is_no_list(table):
+    line = refused("path", table, "-t", "outcome", "--missing", "error")
+    assert line.endswith(
+        "table.csv: column 'holes' holds missing values; leave out --missing error, or leave "
+        "columns out with --drop"
+    )
+
+
+def test_a_table_of_identifiers_names_the_option(tmp_path):
+    frame = mixed_frame()[["name", "outcome"]].assign(id=np.arange(N) + 100)
+    table = save_csv(tmp_path, frame)
+    assert "--keep-identifiers" in refused("path", table, "-t", "outcome")
+    done("path", table, "-t", "outcome", "--keep-identifiers")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("x,y\n1,a\n2,b\n", "--cv 3 folds, but there are 2 rows"),
+        ("x,y\n" + "1.5,a\n2.5,a\n" * 9, "one class only"),
+        ("x,y\n" + "1.5,a\n2.5,\n" * 9, "one class only"),
+        ("x,z,y\n" + ",,a\n,,b\n" * 9, "constant or empty"),
+        ("x,y\n" + "".join(f"{i % 7}.5,p{i}\n" for i in range(30)), "Every row has its own class"),
+        ("x,outcome\n" + "1.5,a\n2.5,b\n" * 9, "no column 'y'"),
+    ],
+    ids=["two rows", "one class", "one class left", "all missing", "id", "no such column"],
+)
+def test_bad_tables_are_refused_in_one_line(tmp_path, text, words):
+    file = tmp_path / "table.csv"
+    file.write_text(text)
+    assert words in refused("path", file, "-t", "y", "--cv", "3")
+
+
+@pytest.mark.parametrize(("way", "rows"), [("kernel", N), ("impute", N), ("drop", None)])
+@pytest.mark.parametrize("method", ["lp-kta", "f-test"])
+def test_missing_values_go_the_way_that_is_asked_for(table, method, way, rows):
+    found = json.loads(
+        done("path", table, "-t", "outcome", "--method", method, "--missing", way, "--json").stdout
+    )
+    assert found["n_samples"] == (rows or int(mixed_frame()["holes"].notna().sum()))
+    assert any("(--missing drop)" in note for note in found["notes"]) == (way == "drop")
+    assert any("(--keep-identifiers counts them)" in note for note in found["notes"])
+
+
+def test_options_of_tables_are_recorded_and_come_from_a_file(table, tmp_path):
+    config = tmp_path / "run.toml"
+    config.write_text('missing = "impute"\nkeep-identifiers = true\nclass-weight = "none"\n')
+    done("path", table, "-t", "outcome", *SCORED, "--config", config, "--out", tmp_path / "run")
+    options = json.loads((tmp_path / "run" / "run.json").read_text())["options"]
+    known = {name: options[name] for name in ("missing", "keep-identifiers", "class-weight")}
+    assert known == {"missing": "impute", "keep-identifiers": True, "class-weight": "none"}
+    back = run("path", table, "-t", "outcome", *SCORED, "--config", config,
+               "--no-keep-identifiers", "--json")  # fmt: skip
+    assert any("Left out as identifiers" in note for note in json.loads(back.stdout)["notes"])
+
+
+def test_weights_of_classes_change_what_is_found_and_are_for_classes(table, tmp_path):
+    def scores(weight):
+        given = ["--class-weight", weight, "--scoring", "recall_macro", "--json"]
+        found = json.loads(done("path", table, "-t", "outcome", *SCORED, *given).stdout)
+        return [size["score"] for size in found["sizes"]]
+
+    assert scores("balanced") != scores("none")
+    numbers = save_csv(tmp_path, mixed_frame().assign(outcome=np.arange(N) / 7), "numbers.csv")
+    line = refused("path", numbers, "-t", "outcome", *SCORED, "--class-weight", "balanced")
+    assert "--class-weight balanced needs classes" in line
+    result = run("path", table, "-t", "outcome", "--class-weight", "balanced")
+    assert result.exit_code == 2
+    assert "without --cv" in result.stderr
+
+
+def test_numbers_with_commas_and_separators_at_the_end_of_lines(tmp_path):
+    file = tmp_path / "table.csv"
+    lines = [f"{i % 9},{i % 4}5;{'ab'[i % 2]};{i},5;" for i in range(40)]
+    file.write_text("\ufeffsize;kind;price;\n" + "\n".join(lines) + "\n", encoding="utf-8")
+    found = json.loads(done("path", file, "-t", "price", "--json").stdout)
+    assert (found["task"], found["n_features"]) == ("regression", 2)
+    assert any("Target 'price'" in note and "numbers" in note for note in found["notes"])
+    assert any("decimal comma: column 'size'" in note for note in found["notes"])
+
+
+def test_a_number_with_its_unit_is_named(tmp_path):
+    frame = mixed_frame().drop(columns="name").assign(weight=[f"{i % 12} kg" for i in range(N)])
+    found = json.loads(done("path", save_csv(tmp_path, frame), "-t", "outcome", "--json").stdout)
+    assert any("numbers with a unit such as '0 kg'" in note for note in found["notes"])
