@@ -58,7 +58,11 @@ def n_candidates(study: Study) -> int:
 def n_tuning_fits(study: Study, n_inner: int) -> int:
     """Number of models fitted to choose settings for one training part."""
     candidates = n_candidates(study)
-    return 0 if candidates < 2 else n_inner * candidates * len(tuning_sizes(study.sizes, study.rows.n_rows))
+    return (
+        0
+        if candidates < 2
+        else n_inner * candidates * len(tuning_sizes(study.sizes, study.rows.n_rows))
+    )
 
 
 @dataclass

@@ -178,20 +178,15 @@ def _fit(
     if task.classes is None:
         return {C: _ridge(design, X, part, C) for C in values_of_C}
     classes = np.unique(y)
-    by_code = task.code_weights(y, weight)
     dense = isinstance(X, np.ndarray) and min(X.shape) <= MOST_COEFFICIENTS
     if len(classes) == 2 and dense:
-        each = np.ones(len(y)) if weight is None else weight
-        if by_code is not None:
-            each = each * np.array([by_code.get(code, 1.0) for code in classes])[
-                np.searchsorted(classes, y)
-            ]
+        each = task.row_weights(y, weight)
         found = logistic_coefficients(X, y == classes[1], each, values_of_C)
         return {
             C: LinearModel(design, coef[None, :-1], coef[-1:], task, classes)
             for C, coef in found.items()
         }
-    return {C: _multinomial(design, X, part, by_code, C) for C in values_of_C}
+    return {C: _multinomial(design, X, part, C) for C in values_of_C}
 
 
 def _ridge(design: Design, X: Any, part: TrainingRows, C: float) -> LinearModel:
@@ -202,14 +197,12 @@ def _ridge(design: Design, X: Any, part: TrainingRows, C: float) -> LinearModel:
     return LinearModel(design, coef, intercept, part.task, np.zeros(0, np.intp), "ridge")
 
 
-def _multinomial(
-    design: Design, X: Any, part: TrainingRows, by_code: dict[int, float] | None, C: float
-) -> LinearModel:
+def _multinomial(design: Design, X: Any, part: TrainingRows, C: float) -> LinearModel:
     """More than two classes, or too many columns for Newton steps of our own."""
     dense = isinstance(X, np.ndarray) and X.shape[1] <= MOST_COEFFICIENTS
     machine = LogisticRegression(
         C=C,
-        class_weight=by_code,
+        class_weight=part.task.code_weights(part.codes, part.sample_weight),
         solver="newton-cholesky" if dense else "lbfgs",
         max_iter=MAX_ITER,
     )
