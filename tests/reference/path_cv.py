@@ -15,7 +15,7 @@ from sklearn.svm import SVC, SVR
 from reference.alignment import align
 from reference.lp_kta import optimal_weight
 
-TUNING_GROWTH, LAST_GROWTH = 2.0, 1.6
+TUNING_GROWTH, LAST_GROWTH = 2.0, 1.4
 EPSILON = 0.1
 TOLERANCE = 1e-8  # of the solver
 
