@@ -186,7 +186,7 @@ def _fit(
             C: LinearModel(design, coef[None, :-1], coef[-1:], task, classes)
             for C, coef in found.items()
         }
-    return {C: _multinomial(design, X, part, C) for C in values_of_C}
+    return _multinomial(design, X, part, values_of_C)
 
 
 def _ridge(design: Design, X: Any, part: TrainingRows, C: float) -> LinearModel:
@@ -197,20 +197,26 @@ def _ridge(design: Design, X: Any, part: TrainingRows, C: float) -> LinearModel:
     return LinearModel(design, coef, intercept, part.task, np.zeros(0, np.intp), "ridge")
 
 
-def _multinomial(design: Design, X: Any, part: TrainingRows, C: float) -> LinearModel:
+def _multinomial(
+    design: Design, X: Any, part: TrainingRows, values_of_C: Sequence[float]
+) -> dict[float, LinearModel]:
     """More than two classes, or too many columns for Newton steps of our own."""
     dense = isinstance(X, np.ndarray) and X.shape[1] <= MOST_COEFFICIENTS
     machine = LogisticRegression(
-        C=C,
         class_weight=part.task.code_weights(part.codes, part.sample_weight),
         solver="newton-cholesky" if dense else "lbfgs",
         max_iter=MAX_ITER,
+        warm_start=True,
     )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # near separation: good enough
-        machine.fit(X, part.codes, sample_weight=part.sample_weight)
-    classes = machine.classes_.astype(np.intp)
-    return LinearModel(design, machine.coef_, machine.intercept_, part.task, classes)
+    found = {}
+    for C in sorted(set(values_of_C)):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # near separation: good enough
+            machine.set_params(C=C).fit(X, part.codes, sample_weight=part.sample_weight)
+        classes = machine.classes_.astype(np.intp)
+        coef, intercept = machine.coef_.copy(), machine.intercept_.copy()
+        found[C] = LinearModel(design, coef, intercept, part.task, classes)
+    return found
 
 
 # -- two classes -----------------------------------------------------------------------------------
