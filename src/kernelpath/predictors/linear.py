@@ -201,10 +201,10 @@ def _multinomial(
     design: Design, X: Any, part: TrainingRows, values_of_C: Sequence[float]
 ) -> dict[float, LinearModel]:
     """More than two classes, or too many columns for Newton steps of our own."""
-    dense = isinstance(X, np.ndarray) and X.shape[1] <= MOST_COEFFICIENTS
+    few = X.shape[1] * len(np.unique(part.codes)) <= MOST_COEFFICIENTS
     machine = LogisticRegression(
         class_weight=part.task.code_weights(part.codes, part.sample_weight),
-        solver="newton-cholesky" if dense else "lbfgs",
+        solver="newton-cholesky" if few and isinstance(X, np.ndarray) else "lbfgs",
         max_iter=MAX_ITER,
         warm_start=True,
     )
