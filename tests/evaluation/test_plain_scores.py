@@ -62,6 +62,7 @@ def test_what_is_out_of_the_ordinary_is_left_to_the_scorer():
     assert plain_score(lambda estimator, X, y: 1.0, exact, y) is None
     assert plain_score(get_scorer("r2"), HeldOutRegressor({"predict": ones}), ones) is None
     assert plain_score(get_scorer("r2"), object(), y) is None
+    assert plain_score(get_scorer("accuracy"), exact, y) is None  # numbers are not classes
     one_class = classifier(np.array([0, 1]), np.zeros(4, int), ones)
     assert plain_score(get_scorer("roc_auc"), one_class, np.zeros(4, int)) is None
     blind = classifier(np.array([0, 1]), np.array([0, 1]))

@@ -16,7 +16,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from kernelpath.predictors.base import TrainingRows
 from kernelpath.predictors.design import Design, Filling
 from kernelpath.predictors.libsvm import Task
-from kernelpath.predictors.linear import LinearPredictor
+from kernelpath.predictors.linear import LinearPredictor, logistic_coefficients
 from kernelpath.predictors.trees import BoostingPredictor, ForestPredictor, Trees
 from kernelpath.tables.table import Table
 from kernelpath.tracers.any_selector import ChoicesBySize
@@ -108,6 +108,27 @@ def test_linear_models_are_those_of_scikit_learn(name):
     theirs = LogisticRegression(C=0.5, tol=1e-10, max_iter=1000).fit(made, y)
     np.testing.assert_allclose(model.proba(ROWS), theirs.predict_proba(made), atol=1e-3)
     np.testing.assert_array_equal(candidate.outputs.predict(None), model.predict(ROWS))
+
+
+@pytest.mark.parametrize("shape", [(60, 4), (60, 60), (20, 90)])
+def test_newton_steps_end_at_the_minimum_whatever_the_start(shape):
+    rng = np.random.default_rng(8)
+    A, weight = rng.normal(size=shape), rng.uniform(0.5, 3.0, shape[0])
+    up = A[:, 0] + rng.normal(size=shape[0]) > 0.3
+    values_of_C = [10.0, 0.01, 1.0]
+    found = logistic_coefficients(A, up, weight, values_of_C)
+    assert sorted(found) == sorted(values_of_C)
+    for C, coef in found.items():
+        theirs = LogisticRegression(C=C, tol=1e-10, max_iter=10_000).fit(A, up, weight)
+        np.testing.assert_allclose(coef[:-1], theirs.coef_[0], atol=1e-4)
+        np.testing.assert_allclose(coef[-1], theirs.intercept_[0], atol=1e-4)
+
+
+def test_newton_steps_bear_classes_that_a_column_separates():
+    A = np.array([[-1e3], [-1.0], [1.0], [1e3]])
+    coef = logistic_coefficients(A, A[:, 0] > 0, np.ones(4), [1e6])[1e6]
+    assert np.isfinite(coef).all()
+    assert ((A[:, 0] * coef[0] + coef[1] > 0) == (A[:, 0] > 0)).all()
 
 
 @pytest.mark.parametrize("name", TARGETS)

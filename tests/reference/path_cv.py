@@ -15,7 +15,7 @@ from sklearn.svm import SVC, SVR
 from reference.alignment import align
 from reference.lp_kta import optimal_weight
 
-TUNING_GROWTH, LAST_GROWTH = 2.0, 1.6
+TUNING_GROWTH, LAST_GROWTH = 2.0, 1.4
 EPSILON = 0.1
 TOLERANCE = 1e-8  # of the solver
 
@@ -70,7 +70,10 @@ class WeightedKernel:
             self.svm.fit(K, (y - self.mean) / self.scale, sample_weight=sample_weight)
         else:
             self.svm = SVC(
-                kernel="precomputed", C=self.C, class_weight=self.class_weight, break_ties=True,
+                kernel="precomputed",
+                C=self.C,
+                class_weight=self.class_weight,
+                break_ties=True,
                 tol=TOLERANCE,
             )
             self.svm.fit(K, y, sample_weight=sample_weight)
@@ -97,7 +100,11 @@ class JointRBF:
             svm = SVR(kernel="rbf", C=C, gamma=rate, epsilon=EPSILON, tol=TOLERANCE)
         else:
             svm = SVC(
-                kernel="rbf", C=C, gamma=rate, class_weight=class_weight, break_ties=True,
+                kernel="rbf",
+                C=C,
+                gamma=rate,
+                class_weight=class_weight,
+                break_ties=True,
                 tol=TOLERANCE,
             )
         self.pipeline = make_pipeline(StandardScaler(), svm)
@@ -211,7 +218,7 @@ def path_cv_scores(X, y, sizes, names, *, n_folds, task, weigh=None, n_inner=3):
                     score_of(name, setting, X, y, train[a], train[b], k, task, weigh)
                     for a, b in splitter(n_inner, task).split(X[train], y[train])
                 ]
-        live = {k: candidates for k in tuning_sizes(sizes)}
+        live = dict.fromkeys(tuning_sizes(sizes), candidates)
         inner = list(splitter(n_inner, task).split(X[train], y[train]))
         for seen in range(1, n_inner):
             chance = np.mean([_chance(y[train[a]], y[train[b]], task) for a, b in inner[:seen]])

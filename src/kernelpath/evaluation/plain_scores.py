@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 from sklearn.metrics import accuracy_score, balanced_accuracy_score, r2_score, roc_auc_score
 
-from kernelpath.predictors.base import HeldOutOutputs
+from kernelpath.predictors.base import HeldOutClassifier, HeldOutOutputs, HeldOutRegressor
 
 
 def plain_score(scorer: Any, outputs: Any, y: NDArray) -> float | None:
@@ -28,8 +28,9 @@ def plain_score(scorer: Any, outputs: Any, y: NDArray) -> float | None:
     >>> plain_score(get_scorer("r2"), HeldOutRegressor({"predict": y}), y)
     1.0
     """
-    measure = MEASURES.get(getattr(scorer, "_score_func", None))
-    if measure is None or not isinstance(outputs, HeldOutOutputs) or len(y) < 2:
+    known = {HeldOutClassifier: OF_CLASSES, HeldOutRegressor: OF_NUMBERS}.get(type(outputs), {})
+    measure = known.get(getattr(scorer, "_score_func", None))
+    if measure is None or len(y) < 2:
         return None
     if getattr(scorer, "_kwargs", True) or getattr(scorer, "_sign", 0) != 1:
         return None
@@ -66,9 +67,9 @@ def _roc_auc(outputs: HeldOutOutputs, y: NDArray) -> float | None:
 
 
 Measure = Callable[[HeldOutOutputs, NDArray], float | None]
-MEASURES: dict[Any, Measure] = {
+OF_CLASSES: dict[Any, Measure] = {
     accuracy_score: _accuracy,
     balanced_accuracy_score: _balanced_accuracy,
-    r2_score: _r2,
     roc_auc_score: _roc_auc,
 }
+OF_NUMBERS: dict[Any, Measure] = {r2_score: _r2}

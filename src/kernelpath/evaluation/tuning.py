@@ -15,7 +15,7 @@ from kernelpath.predictors.base import fitted_together
 
 NEAR = 0.1  # of the gain of the best over chance: candidates beyond are not tried again
 TUNING_GROWTH = 2.0  # ratio of the sizes at which settings are compared
-LAST_GROWTH = 1.6  # ratio from which the last size is one of them
+LAST_GROWTH = 1.4  # ratio from which the last size is one of them
 TUNING_ROWS = 5000  # rows at most on which settings are compared
 Step = Callable[[int], None]
 
@@ -58,7 +58,11 @@ def n_candidates(study: Study) -> int:
 def n_tuning_fits(study: Study, n_inner: int) -> int:
     """Number of models fitted to choose settings for one training part."""
     candidates = n_candidates(study)
-    return 0 if candidates < 2 else n_inner * candidates * len(tuning_sizes(study.sizes, study.rows.n_rows))
+    return (
+        0
+        if candidates < 2
+        else n_inner * candidates * len(tuning_sizes(study.sizes, study.rows.n_rows))
+    )
 
 
 @dataclass

@@ -78,6 +78,21 @@ class Task:
         given = self.class_weight
         return {code: given[labels[code]] for code in present if labels[code] in given}
 
+    def row_weights(self, codes: NDArray, sample_weight: NDArray | None) -> NDArray[np.float64]:
+        """How much each row counts: its own weight times that of its class.
+
+        Examples
+        --------
+        >>> task = Task("classification", np.array(["a", "b"]), {"b": 3.0})
+        >>> task.row_weights(np.array([0, 1]), np.array([2.0, 2.0])).tolist()
+        [2.0, 6.0]
+        """
+        own = np.ones(len(codes)) if sample_weight is None else sample_weight
+        by_code = self.code_weights(codes, sample_weight)
+        if by_code is None:
+            return own
+        return own * np.array([by_code.get(code, 1.0) for code in range(codes.max() + 1)])[codes]
+
 
 @dataclass(frozen=True)
 class SVMHead:
@@ -274,10 +289,7 @@ def _fit_classes(
 
     Of two it speaks for the second, as everywhere in scikit-learn.
     """
-    weight = np.ones(len(y)) if sample_weight is None else sample_weight
-    by_code = task.code_weights(y, sample_weight)
-    if by_code is not None:
-        weight = weight * np.array([by_code.get(code, 1.0) for code in range(y.max() + 1)])[y]
+    weight = task.row_weights(y, sample_weight)
     classes = np.flatnonzero(np.bincount(y))
     loss = Hinge(C)
     if len(classes) == 2:

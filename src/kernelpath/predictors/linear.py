@@ -178,20 +178,15 @@ def _fit(
     if task.classes is None:
         return {C: _ridge(design, X, part, C) for C in values_of_C}
     classes = np.unique(y)
-    by_code = task.code_weights(y, weight)
     dense = isinstance(X, np.ndarray) and min(X.shape) <= MOST_COEFFICIENTS
     if len(classes) == 2 and dense:
-        each = np.ones(len(y)) if weight is None else weight
-        if by_code is not None:
-            each = each * np.array([by_code.get(code, 1.0) for code in classes])[
-                np.searchsorted(classes, y)
-            ]
+        each = task.row_weights(y, weight)
         found = logistic_coefficients(X, y == classes[1], each, values_of_C)
         return {
             C: LinearModel(design, coef[None, :-1], coef[-1:], task, classes)
             for C, coef in found.items()
         }
-    return {C: _multinomial(design, X, part, by_code, C) for C in values_of_C}
+    return _multinomial(design, X, part, values_of_C)
 
 
 def _ridge(design: Design, X: Any, part: TrainingRows, C: float) -> LinearModel:
@@ -203,21 +198,25 @@ def _ridge(design: Design, X: Any, part: TrainingRows, C: float) -> LinearModel:
 
 
 def _multinomial(
-    design: Design, X: Any, part: TrainingRows, by_code: dict[int, float] | None, C: float
-) -> LinearModel:
+    design: Design, X: Any, part: TrainingRows, values_of_C: Sequence[float]
+) -> dict[float, LinearModel]:
     """More than two classes, or too many columns for Newton steps of our own."""
-    dense = isinstance(X, np.ndarray) and X.shape[1] <= MOST_COEFFICIENTS
+    few = X.shape[1] * len(np.unique(part.codes)) <= MOST_COEFFICIENTS
     machine = LogisticRegression(
-        C=C,
-        class_weight=by_code,
-        solver="newton-cholesky" if dense else "lbfgs",
+        class_weight=part.task.code_weights(part.codes, part.sample_weight),
+        solver="newton-cholesky" if few and isinstance(X, np.ndarray) else "lbfgs",
         max_iter=MAX_ITER,
+        warm_start=True,
     )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # near separation: good enough
-        machine.fit(X, part.codes, sample_weight=part.sample_weight)
-    classes = machine.classes_.astype(np.intp)
-    return LinearModel(design, machine.coef_, machine.intercept_, part.task, classes)
+    found = {}
+    for C in sorted(set(values_of_C)):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # near separation: good enough
+            machine.set_params(C=C).fit(X, part.codes, sample_weight=part.sample_weight)
+        classes = machine.classes_.astype(np.intp)
+        coef, intercept = machine.coef_.copy(), machine.intercept_.copy()
+        found[C] = LinearModel(design, coef, intercept, part.task, classes)
+    return found
 
 
 # -- two classes -----------------------------------------------------------------------------------

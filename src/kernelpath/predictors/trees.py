@@ -36,8 +36,8 @@ from kernelpath.tables.table import Table
 from kernelpath.utils.archive_forms import REAL, WHOLE, Form
 from kernelpath.utils.compiled import compiled
 
-N_TREES, RATE = 100, 0.1
-QUICK_TREES, QUICK_RATE = 40, 0.25  # of boosting, while settings are compared
+N_TREES = 100
+QUICK = {"max_iter": 40, "learning_rate": 0.25, "max_bins": 63}  # while settings are compared
 LARGEST = np.finfo(np.float64).max  # infinite thresholds tell missing values from all others
 
 
@@ -301,11 +301,10 @@ class BoostingPredictor:
         numbers = part.task.classes is None
         kind = HistGradientBoostingRegressor if numbers else HistGradientBoostingClassifier
         options = {} if numbers else {"class_weight": part.task.code_weights(y, part.sample_weight)}
-        n_trees, rate = (QUICK_TREES, QUICK_RATE) if part.quick else (N_TREES, RATE)
+        effort = QUICK if part.quick else {"max_iter": N_TREES, "max_bins": self.max_bins}
         machine = kind(
-            max_iter=n_trees, learning_rate=rate, early_stopping=False,
-            random_state=self.random_state, max_bins=self.max_bins,
-            min_samples_leaf=max(5, min(20, len(y) // 50)), **setting, **options,
+            early_stopping=False, random_state=self.random_state,
+            min_samples_leaf=max(5, min(20, len(y) // 50)), **effort, **setting, **options,
         )  # fmt: skip
         return Trees.of_boosting(machine.fit(X, y, sample_weight=part.sample_weight))
 
