@@ -153,11 +153,11 @@ def _steps(monkeypatch):
     seen: dict[str, tuple] = {}
 
     class Watching(progress.Silent):
-        def begin(self, stage):
+        def begin(self, stage, amount=""):
             seen.setdefault(stage, ())
             return lambda done, total: seen.update({stage: (done, total)})
 
-    monkeypatch.setattr(progress, "_new_bar", lambda patience: Watching())
+    monkeypatch.setattr(progress, "_new_bar", lambda *settings: Watching())
     return seen
 
 

@@ -78,14 +78,14 @@ def _add_sums(x, center, scale, degree, two_u, prev, cur, out):
         k += 4
 
 
-@compiled()
+@compiled(kept=False, inline="always")
 def gather(x, order, out):
     """``out[j] = x[order[j]]``, as float64."""
     for j in range(order.shape[0]):
         out[j] = x[order[j]]
 
 
-@compiled()
+@compiled(kept=False, inline="always")
 def add_classes(x, starts, center, scale, degree, scratch, out):
     """Chebyshev sums of one column sorted by class, in pieces that stay in cache.
 

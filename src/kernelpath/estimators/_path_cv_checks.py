@@ -107,7 +107,7 @@ def prepare(
     study = replace(study, sizes=sizes)
     baselines = baseline_studies(study, model.baselines, model.n_features)
     plan = replace(make_plan(study, splits, 1 + len(baselines)), nested=bool(model.nested))
-    meter = WorkMeter(plan.total, model.verbose, callback=begin("cross-validation"))
+    meter = WorkMeter(plan.total, model.verbose, callback=begin("cross-validation", str(plan)))
     meter.say(str(plan))
     names = rows.names
     if names is None and getattr(model, "feature_names_in_", None) is not None:
