@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from kernelpath.alignment import _moment_loops
 from kernelpath.alignment._moment_loops import BLOCK, add_classes, gather, quadratic_forms
 from kernelpath.alignment._stats_loops import BLOCK as STATS_BLOCK
-from kernelpath.alignment._stats_loops import _column_stats
+from kernelpath.alignment._stats_loops import plain_column_stats
 from kernelpath.alignment.accumulators import ColumnStatistics
 from kernelpath.alignment.expansions import (
     GRID_RATIO,
@@ -47,11 +47,10 @@ def _fused_pass(
     scratch = np.empty((3, BLOCK))
     x = np.empty(order.shape[0])
     table = np.zeros(1, dtype=np.int64)
-    no_weights = np.empty(0)
     for f in range(statistics.shape[0]):
         row = values[first + f]
         stats = statistics[f]
-        _column_stats(row, no_weights, 0, gaps, stats)
+        plain_column_stats(row, gaps, 0, gaps, stats)
         done[f] = False
         span = stats[1] - stats[0]
         if stats[4] == 1.0 or not (span > 1e-140 and span < 1e140):
@@ -66,7 +65,9 @@ def _fused_pass(
         table[0] = k - grid_first
         scale = 2.0 / (math.exp(grid_step * k) * sigma)
         gather(row, order, x)
-        sums[:] = 0.0
+        for g in range(sums.shape[1]):
+            for i in range(sums.shape[2]):
+                sums[0, g, i] = 0.0
         add_classes(x, starts, center, scale, sweep_degree[table[0]], scratch, sums[0])
         quadratic_forms(
             sums, combine, table, even, odd, tail, corner, degree, mass, total, out[f : f + 1]

@@ -42,7 +42,7 @@ FAST = {"reassoc", "contract", "nsz"}
 TILE = 32
 
 
-part = compiled(kept=False, inline="always")  # of a loop, which alone is compiled
+part = compiled(part=True, inline="always")  # of a loop, which alone is compiled
 
 
 @part

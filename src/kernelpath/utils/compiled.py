@@ -35,20 +35,25 @@ COMPILING = "compiling, once (about 10 s)"
 _said = False
 
 
-def compiled(*, kept: bool = True, **options: Any) -> Callable[[Callable], Any]:
+def compiled(
+    *, kept: bool = True, part: bool = False, **options: Any
+) -> Callable[[Callable], Any]:
     """Compile a function at its first call, without the lock of the interpreter.
 
     Parameters
     ----------
     kept : bool
         On disk; not worth it for a small function that becomes a part of others.
+    part : bool
+        Only ever called by other loops: neither kept nor given an entry from Python.
     **options
         Of ``numba.njit``, such as ``fastmath`` and ``inline``.
     """
 
     def decorate(function: Callable) -> Any:
-        dispatcher = njit(nogil=True, **options)(function)
-        if kept and dispatcher is not function:  # else NUMBA_DISABLE_JIT is set
+        wrappers = {"no_cfunc_wrapper": True, "no_cpython_wrapper": part}
+        dispatcher = njit(nogil=True, **wrappers, **options)(function)
+        if kept and not part and dispatcher is not function:  # else NUMBA_DISABLE_JIT is set
             dispatcher._cache = KindCache(function)
         return dispatcher
 
