@@ -2,8 +2,9 @@
 
     python benchmarks/cold_start.py [--repeats 5] [--against COMMIT]
 
-Every repeat gives each tree an empty folder for compiled code and runs the command twice in it: cold,
-then warm.  What compiling costs is the difference of the two, in CPU seconds.  The trees take turns.
+Every repeat gives each tree an empty folder for compiled code and runs the command twice in it:
+cold, then warm.  What compiling costs is the difference of the two, in CPU seconds.  The trees take
+turns; leave their files alone meanwhile, as compiled code of a file that was edited is not used.
 """
 
 from __future__ import annotations
@@ -33,7 +34,9 @@ def small_table(file: Path) -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 20))
     y = X[:, 0] + X[:, 1] ** 2 + 0.5 * rng.normal(size=200) > 0.8
-    lines = [",".join([*(f"{value:.6f}" for value in row), str(int(own))]) for row, own in zip(X, y)]
+    lines = [
+        ",".join([*(f"{value:.6f}" for value in row), str(int(own))]) for row, own in zip(X, y)
+    ]
     names = ",".join([*(f"x{j}" for j in range(20)), "y"])
     file.write_text("\n".join([names, *lines]) + "\n")
 
@@ -61,7 +64,7 @@ def cold_and_warm(tree: Path, table: Path, options: list[str]) -> tuple[float, f
 
 @contextmanager
 def trees(commit: str) -> Iterator[dict[str, Path]]:
-    """This tree, and that of the commit where the repository holds it."""
+    """The tree that we are in, and that of the commit where the repository holds it."""
     known = ["git", "-C", str(HERE), "cat-file", "-e", f"{commit}^{{commit}}"]
     found = {"now": HERE.parent.resolve()}
     if subprocess.run(known, capture_output=True).returncode:
@@ -89,7 +92,9 @@ def measure(report: Report, commit: str, repeats: int) -> None:
                 now, before = (-np.diff(spent[side], axis=1)[:, 0] for side in ("now", "before"))
                 low, ratio, high = np.quantile(now / before, (0.25, 0.5, 0.75))
                 bar = f"<= {HALF}x"
-                report.add(f"{what}: compiling, against {commit}", f"{ratio:.2f}x", bar, ratio <= HALF)
+                report.add(
+                    f"{what}: compiling, against {commit}", f"{ratio:.2f}x", bar, ratio <= HALF
+                )
                 report.note(
                     f"{words}: compiling takes {np.median(now):.1f} s, before "
                     f"{np.median(before):.1f} s; quartiles of the ratio {low:.2f} and {high:.2f}"

@@ -35,9 +35,7 @@ COMPILING = "compiling, once (about 10 s)"
 _said = False
 
 
-def compiled(
-    *, kept: bool = True, part: bool = False, **options: Any
-) -> Callable[[Callable], Any]:
+def compiled(*, kept: bool = True, part: bool = False, **options: Any) -> Callable[[Callable], Any]:
     """Compile a function at its first call, without the lock of the interpreter.
 
     Parameters

@@ -193,6 +193,7 @@ class LogLines(_Visible):
         threading.Thread(target=self._look_again, daemon=True).start()
 
     def begin(self, stage: str, amount: str = "") -> Update:
+        """Name the next step, which has no line yet."""
         self._told = self._share = -1.0
         return super().begin(stage, amount)
 
