@@ -75,6 +75,40 @@ def test_the_guide_to_comparisons_runs(tmp_path, monkeypatch):
     assert (tmp_path / "comparison.html").stat().st_size > 100_000
 
 
+def test_the_choice_of_a_method_runs():
+    names: dict = {}
+    for block in python_blocks(ROOT / "docs" / "guide" / "which_method.md"):
+        exec(compile(block, "which_method.md", "exec"), names)
+    scores = names["found"].scores
+    assert scores["l1kr"].mean[0] > scores["lp-kta"].mean[0] + 0.1
+
+
+def test_the_guide_to_rare_classes_runs():
+    names: dict = {}
+    (block,) = python_blocks(ROOT / "docs" / "guide" / "rare_classes.md")
+    with pytest.warns(UserWarning, match="scores are balanced accuracy"):
+        exec(compile(block, "rare_classes.md", "exec"), names)
+    assert names["model"].scores_.scoring == "balanced_accuracy"
+    assert names["ranked"].scores_.scoring == "roc_auc"
+
+
+def test_the_guide_to_models_behind_a_selector_runs():
+    """With stand-ins where a package is absent."""
+    names: dict = {}
+    for block in python_blocks(ROOT / "docs" / "guide" / "in_front_of.md"):
+        exec(compile(block, "in_front_of.md", "exec"), names)
+    assert names["scores"].mean() > 0.7
+    assert names["small"].shape == (300, names["model"].operating_point_.n_features)
+
+
+def test_every_page_stands_in_the_list():
+    docs = ROOT / "docs"
+    listed = re.findall(r"\]\(([^)#:]+\.md)\)", (docs / "README.md").read_text(encoding="utf-8"))
+    pages = {str(page.relative_to(docs)) for page in docs.rglob("*.md")} - {"README.md"}
+    assert {link for link in listed if link != "../README.md"} == pages
+    assert len(listed) == len(set(listed))
+
+
 @pytest.fixture
 def kernels_restored():
     tables = [getattr(_formulas, name) for name in ("KERNELS", "BY_CODE")]

@@ -3,6 +3,13 @@
 import pytest
 
 from cli.helpers import FOLDS, done, make_frame, save_csv
+from kernelpath.utils import progress
+
+
+@pytest.fixture(autouse=True)
+def no_log(monkeypatch):
+    """No lines that depend on the time that a step takes, or on what is compiled already."""
+    monkeypatch.setattr(progress, "LogLines", lambda stream: progress.Silent())
 
 
 @pytest.fixture(scope="session")

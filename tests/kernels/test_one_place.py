@@ -118,8 +118,8 @@ class Calls:
             monkeypatch.setattr(place, name, self._watched(name, getattr(place, name)))
 
     def _watched(self, name, make):
-        def watched(cls):
-            loop = make(cls)
+        def watched(cls, *more):
+            loop = make(cls, *more)
 
             def run(*given):
                 result = loop(*given)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gc
 import importlib.util
 import os
 import shutil
@@ -182,6 +183,56 @@ def _nowhere(*arguments):
     return None
 
 
+@pytest.fixture
+def asides(monkeypatch):
+    """What is said while loops are compiled."""
+    said = []
+    monkeypatch.setattr(module, "aside", said.append)
+    return said
+
+
+@jitted
+def test_compiling_is_said_and_loading_is_not(fresh, asides):
+    total = fresh()
+    assert asides == []
+    total(VALUES)
+    assert asides == ["compiling, once (about 10 s)", ""]
+    total(VALUES)
+    fresh()(VALUES)  # from the disk
+    assert len(asides) == 2
+
+
+@jitted
+def test_compiling_of_others_is_not_ours_to_tell(asides):
+    @numba.njit
+    def twice(x):
+        return 2 * x
+
+    assert twice(3.0) == 6.0
+    assert asides == []
+
+
+@jitted
+def test_no_garbage_is_collected_while_a_loop_is_compiled(fresh, monkeypatch):
+    states = []
+    monkeypatch.setattr(module, "aside", lambda text: states.append(gc.isenabled()))
+    assert fresh()(VALUES) == 7.5
+    assert states == [False, False]
+    assert gc.isenabled()
+
+
+@jitted
+def test_garbage_is_collected_again_after_a_loop_that_cannot_be_compiled(asides):
+    @compiled()
+    def wrong(values):
+        return values.no_such_thing()
+
+    with pytest.raises(numba.TypingError):
+        wrong(VALUES)
+    assert gc.isenabled()
+    assert asides == ["compiling, once (about 10 s)", ""]
+
+
 def test_without_compilation_functions_stay_as_they_are(monkeypatch):
     monkeypatch.setattr(numba.config, "DISABLE_JIT", 1)
 
@@ -201,6 +252,29 @@ def test_every_loop_is_compiled_through_one_door():
         )
     ]
     assert doors == ["compiled.py"]
+
+
+@pytest.mark.slow
+@jitted
+def test_the_first_run_says_that_it_compiles_and_no_other(tmp_path):
+    rows = np.random.default_rng(0).normal(size=(60, 2))
+    lines = [f"{a},{b},{int(a > 0)}" for a, b in rows]
+    (tmp_path / "table.csv").write_text("\n".join(["a,b,y", *lines]) + "\n")
+
+    def log(*options):
+        done = subprocess.run(
+            [sys.executable, "-m", "kernelpath", "path", "table.csv", "--target", "y", *options],
+            cwd=tmp_path,
+            env=os.environ
+            | {"PYTHONPATH": str(SOURCE.parent), "NUMBA_CACHE_DIR": str(tmp_path / "kept")},
+            capture_output=True, text=True, timeout=300, check=True,
+        )  # fmt: skip
+        return done.stderr
+
+    assert log("--quiet") == ""
+    shutil.rmtree(tmp_path / "kept")
+    assert log().count("kernelpath: compiling, once (about 10 s)\n") == 1
+    assert "compiling" not in log()
 
 
 @pytest.mark.slow

@@ -153,11 +153,11 @@ def _steps(monkeypatch):
     seen: dict[str, tuple] = {}
 
     class Watching(progress.Silent):
-        def begin(self, stage):
+        def begin(self, stage, amount=""):
             seen.setdefault(stage, ())
             return lambda done, total: seen.update({stage: (done, total)})
 
-    monkeypatch.setattr(progress, "_new_bar", lambda patience: Watching())
+    monkeypatch.setattr(progress, "_new_bar", lambda *settings: Watching())
     return seen
 
 
@@ -314,3 +314,106 @@ def test_in_a_real_notebook(tmp_path):
     assert drawn[-1] == ""  # gone when the work is done
     outputs = book.cells[2].outputs
     assert any("5 of 5 features" in out.get("data", {}).get("text/html", "") for out in outputs)
+
+
+# -- lines in a log --------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def log(monkeypatch, clock):
+    """A standard error that is a file; nobody looks at it but the steps themselves."""
+    written, lines = io.StringIO(), progress.LogLines
+    monkeypatch.setattr(progress, "LogLines", lambda stream: lines(written))
+    monkeypatch.setattr(progress, "TICK", 3600.0)
+    return written
+
+
+def test_a_log_has_the_amount_of_work_then_a_line_now_and_then(log, clock):
+    with progress.progress_bar(patience=0, log=True):
+        update = progress.begin("cross-validation", "5 folds, 1,000 models")
+        update(0, 1000)
+        assert log.getvalue() == ""
+        for done in range(1, 1001):
+            clock[0] += 0.0625
+            update(done, 1000)
+    lines = log.getvalue().splitlines()
+    assert lines[0] == "kernelpath: 5 folds, 1,000 models"
+    assert lines[1] == "kernelpath: cross-validation: 80 of 1,000 (8 %), 58 s left"
+    assert lines[2].startswith("kernelpath: cross-validation: 18")
+    assert len(lines) == 11  # no line for the last step: the result says it
+
+
+def test_slow_work_has_a_line_every_half_minute(log, clock):
+    with progress.progress_bar(patience=0, log=True):
+        update = progress.begin("cross-validation")
+        for done in range(1, 61):
+            clock[0] += 10
+            update(done, 1_000_000)
+    assert len(log.getvalue().splitlines()) == 20
+
+
+def test_steps_that_are_soon_done_leave_no_line(log, clock):
+    with progress.progress_bar(patience=0, log=True):
+        for stage in ("reading", "alignments", "writing"):
+            update = progress.begin(stage, "much")
+            clock[0] += 4.9
+            update(1, 2)
+    assert log.getvalue() == ""
+
+
+def test_work_without_counts_is_named_in_a_log(log, clock, monkeypatch):
+    monkeypatch.setattr(progress, "TICK", 0.01)
+    with progress.progress_bar(patience=0, log=True):
+        progress.begin("reading big\x1b[2J.csv")
+        clock[0] += 6
+        patient = threading.Event()
+        for _ in range(2000):
+            if log.getvalue() or patient.wait(0.01):
+                break
+    assert log.getvalue() == "kernelpath: reading big\N{REPLACEMENT CHARACTER}[2J.csv\n"
+
+
+def test_a_log_that_nobody_reads_is_no_reason_to_stop(monkeypatch, log, clock):
+    log.close()
+    with progress.progress_bar(patience=0, log=True):
+        update = progress.begin("work")
+        clock[0] += 6
+        update(1, 2)
+
+
+def test_no_lines_where_they_were_not_asked_for(log, clock):
+    for quiet in (progress.no_progress(), progress.progress_bar(patience=0)):
+        with quiet:
+            update = progress.begin("work")
+            clock[0] += 60
+            update(1, 2)
+            progress.aside("compiling")
+    with progress.no_progress(), progress.progress_bar(log=True):
+        progress.aside("compiling")
+    assert log.getvalue() == ""
+
+
+def test_what_happens_meanwhile_is_said_once_in_a_log(log, clock):
+    with progress.progress_bar(patience=0, log=True):
+        update = progress.begin("alignments")
+        for done in range(3):
+            with progress.no_progress():  # of single steps
+                progress.aside("compiling, once")
+            clock[0] += 40
+            update(done, 100)
+            progress.aside("")
+    lines = log.getvalue().splitlines()
+    assert lines.count("kernelpath: compiling, once") == 1
+    assert lines[0] == "kernelpath: compiling, once"
+
+
+def test_what_happens_meanwhile_stands_beside_the_step_on_a_terminal(screen):
+    with progress.progress_bar(patience=0):
+        update = progress.begin("alignments")
+        progress.aside("compiling, once")
+        assert "alignments: compiling, once" in screen.getvalue()
+        update(3, 7)
+        bar = progress._active.get()
+        assert bar._words() == "alignments: 3 of 7, compiling, once"
+        progress.aside("")
+        assert bar._words() == "alignments: 3 of 7"

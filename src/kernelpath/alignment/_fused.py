@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from kernelpath.alignment import _moment_loops
 from kernelpath.alignment._moment_loops import BLOCK, add_classes, gather, quadratic_forms
 from kernelpath.alignment._stats_loops import BLOCK as STATS_BLOCK
-from kernelpath.alignment._stats_loops import _column_stats
+from kernelpath.alignment._stats_loops import plain_column_stats
 from kernelpath.alignment.accumulators import ColumnStatistics
 from kernelpath.alignment.expansions import (
     GRID_RATIO,
@@ -34,25 +34,23 @@ SHORTEST_LENGTH, LONGEST_LENGTH = 2.0, 12.0  # range / std of the columns served
 @compiled()
 def _fused_pass(
     values, first, order, starts, combine, mass, total, tol, grid_step, grid_first, sweep_degree,
-    degree, even, odd, tail, corner, statistics, out, done,
+    degree, even, odd, tail, corner, sums, statistics, out, done,
 ):  # fmt: skip
     """Align the features ``first``, ``first + 1``, ... of a feature-major table.
 
     ``statistics`` (n_features, 6), ``out`` (n_features, 3) with numerator, trace and bound, and
     ``done`` (n_features,) are filled.  Tables are for the grid lengths ``exp(grid_step * k)``
-    with ``k`` from ``grid_first``.
+    with ``k`` from ``grid_first``; ``sums`` (1, n_classes, largest sweep degree) is overwritten.
     """
     n_tables = degree.shape[0]
     gaps = np.empty(STATS_BLOCK)
     scratch = np.empty((3, BLOCK))
     x = np.empty(order.shape[0])
-    sums = np.empty((1, starts.shape[0] - 1, sweep_degree.max()))
     table = np.zeros(1, dtype=np.int64)
-    no_weights = np.empty(0)
     for f in range(statistics.shape[0]):
         row = values[first + f]
         stats = statistics[f]
-        _column_stats(row, no_weights, 0, gaps, stats)
+        plain_column_stats(row, gaps, 0, gaps, stats)
         done[f] = False
         span = stats[1] - stats[0]
         if stats[4] == 1.0 or not (span > 1e-140 and span < 1e140):
@@ -67,7 +65,9 @@ def _fused_pass(
         table[0] = k - grid_first
         scale = 2.0 / (math.exp(grid_step * k) * sigma)
         gather(row, order, x)
-        sums[:] = 0.0
+        for g in range(sums.shape[1]):
+            for i in range(sums.shape[2]):
+                sums[0, g, i] = 0.0
         add_classes(x, starts, center, scale, sweep_degree[table[0]], scratch, sums[0])
         quadratic_forms(
             sums, combine, table, even, odd, tail, corner, degree, mass, total, out[f : f + 1]
@@ -115,6 +115,7 @@ class FusedPass:
         statistics.total_weight = float(len(self.order))
         forms, done = np.zeros((n, 3)), np.zeros(n, dtype=bool)
         first, stack = _tables(self.key)
+        sweep_degree = _moment_loops.whole_sweeps(stack.degree)
         _fused_pass(
             values,
             features.start,
@@ -126,12 +127,13 @@ class FusedPass:
             self.tol,
             math.log(GRID_RATIO),
             first,
-            _moment_loops.whole_sweeps(stack.degree),
+            sweep_degree,
             stack.degree,
             stack.even,
             stack.odd,
             stack.tail,
             stack.corner,
+            np.empty((1, len(self.starts) - 1, int(sweep_degree.max()))),
             statistics.rows,
             forms,
             done,

@@ -21,7 +21,7 @@ def whole_sweeps(degree):
     return 6 + 4 * (np.maximum(degree - 3, 0) // 4)
 
 
-@compiled(fastmath=FAST)
+@compiled(part=True, fastmath=FAST)
 def _add_sums(x, center, scale, degree, two_u, prev, cur, out):
     """``out[k] += sum_j T_k((x_j - center) * scale)`` for one block of rows."""
     m = x.shape[0]
@@ -78,14 +78,14 @@ def _add_sums(x, center, scale, degree, two_u, prev, cur, out):
         k += 4
 
 
-@compiled()
+@compiled(part=True, inline="always")
 def gather(x, order, out):
     """``out[j] = x[order[j]]``, as float64."""
     for j in range(order.shape[0]):
         out[j] = x[order[j]]
 
 
-@compiled()
+@compiled(part=True, inline="always")
 def add_classes(x, starts, center, scale, degree, scratch, out):
     """Chebyshev sums of one column sorted by class, in pieces that stay in cache.
 
@@ -114,7 +114,7 @@ def add_group_sums(values, features, order, starts, center, scale, degree, out):
         add_classes(x, starts, center[f], scale[f], degree[f], scratch, out[f])
 
 
-@compiled(fastmath=FAST)
+@compiled(part=True, fastmath=FAST)
 def _add_weighted_sums(x, weight, target, center, scale, degree, two_u, prev, cur, out_w, out_t):
     """Sums of ``T_k`` against two columns at once: the weights and one target column."""
     m = x.shape[0]
@@ -218,7 +218,8 @@ def quadratic_forms(sums, combine, table, even, odd, tail, corner, degree, mass,
                 size = (q - parity + 1) // 2
                 width = (size + 3) // 4 * 4  # the tables are padded with zeros
                 block = even[t] if parity == 0 else odd[t]
-                product[:width] = 0.0
+                for b in range(width):
+                    product[b] = 0.0
                 for a in range(size):  # by columns of the symmetric block: no horizontal sums
                     half[a] = full[2 * a + parity]
                     w = half[a]

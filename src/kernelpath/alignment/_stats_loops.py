@@ -7,6 +7,8 @@ column costs no digits, also when statistics of different rows are merged.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from kernelpath.utils.compiled import compiled
@@ -18,7 +20,7 @@ RANGE_FAST = {"contract", "nsz", "nnan"}  # lets min and max vectorise; the sums
 BLOCK = 512
 
 
-@compiled(fastmath=RANGE_FAST)
+@compiled(part=True, fastmath=RANGE_FAST)
 def _store_gaps(x, shift, gaps):
     """Differences to the shift, and the range of the values."""
     lo = x[0]
@@ -31,7 +33,7 @@ def _store_gaps(x, shift, gaps):
     return lo, hi
 
 
-@compiled(fastmath=FAST)
+@compiled(part=True, fastmath=FAST)
 def _sum(gaps):
     total = 0.0
     for j in range(gaps.shape[0]):
@@ -39,7 +41,7 @@ def _sum(gaps):
     return total
 
 
-@compiled(fastmath=FAST)
+@compiled(part=True, fastmath=FAST)
 def _squares(gaps, mean):
     total = 0.0
     for j in range(gaps.shape[0]):
@@ -48,7 +50,7 @@ def _squares(gaps, mean):
     return total
 
 
-@compiled(fastmath=FAST)
+@compiled(part=True, fastmath=FAST)
 def _weighted_sums(gaps, weights):
     mass = 0.0
     total = 0.0
@@ -58,7 +60,7 @@ def _weighted_sums(gaps, weights):
     return mass, total
 
 
-@compiled(fastmath=FAST)
+@compiled(part=True, fastmath=FAST)
 def _weighted_squares(gaps, weights, mean):
     total = 0.0
     for j in range(gaps.shape[0]):
@@ -67,56 +69,72 @@ def _weighted_squares(gaps, weights, mean):
     return total
 
 
-@compiled()
-def _column_stats(x, weights, first, gaps, out):
-    """Statistics of one run of values, block by block; empty ``weights`` stand for ones."""
-    shift = np.float64(x[0])
-    lo = np.float64(x[0])
-    hi = lo
-    mass = 0.0
-    mean = 0.0
-    squares = 0.0
-    finite = 0.0
-    for start in range(0, x.shape[0], BLOCK):
-        part = x[start : start + BLOCK]
-        block = gaps[: part.shape[0]]
-        block_lo, block_hi = _store_gaps(part, shift, block)
-        total = _sum(block)
-        finite += 0.0 * total  # NaN if any value is not finite
-        if weights.shape[0] == 0:
-            block_mass = np.float64(part.shape[0])
-            block_mean = total / block_mass
-            block_squares = _squares(block, block_mean)
-        else:
-            w = weights[first + start : first + start + part.shape[0]]
-            block_mass, total = _weighted_sums(block, w)
-            block_mean = total / block_mass
-            block_squares = _weighted_squares(block, w, block_mean)
-        lo = min(lo, np.float64(block_lo))
-        hi = max(hi, np.float64(block_hi))
-        gap = block_mean - mean
-        squares += block_squares + gap * gap * (mass * block_mass / (mass + block_mass))
-        mass += block_mass
-        mean += gap * (block_mass / mass)
-    two = 1.0
-    for j in range(x.shape[0]):
-        if x[j] != lo and x[j] != hi:
-            two = 0.0
-            break
-    out[0] = lo
-    out[1] = hi
-    out[2] = mean
-    out[3] = squares + finite
-    out[4] = two
-    out[5] = shift
+def _made(weighted: bool) -> Callable:
+    """Make the statistics of a column whose values have weights, or all weigh 1."""
+
+    @compiled(part=True)
+    def column_stats(x, weights, first, gaps, out):
+        """Statistics of one run of values, block by block."""
+        shift = np.float64(x[0])
+        lo = np.float64(x[0])
+        hi = lo
+        mass = 0.0
+        mean = 0.0
+        squares = 0.0
+        finite = 0.0
+        for start in range(0, x.shape[0], BLOCK):
+            part = x[start : start + BLOCK]
+            block = gaps[: part.shape[0]]
+            block_lo, block_hi = _store_gaps(part, shift, block)
+            total = _sum(block)
+            finite += 0.0 * total  # NaN if any value is not finite
+            if not weighted:
+                block_mass = np.float64(part.shape[0])
+                block_mean = total / block_mass
+                block_squares = _squares(block, block_mean)
+            else:
+                w = weights[first + start : first + start + part.shape[0]]
+                block_mass, total = _weighted_sums(block, w)
+                block_mean = total / block_mass
+                block_squares = _weighted_squares(block, w, block_mean)
+            lo = min(lo, np.float64(block_lo))
+            hi = max(hi, np.float64(block_hi))
+            gap = block_mean - mean
+            squares += block_squares + gap * gap * (mass * block_mass / (mass + block_mass))
+            mass += block_mass
+            mean += gap * (block_mass / mass)
+        two = 1.0
+        for j in range(x.shape[0]):
+            if x[j] != lo and x[j] != hi:
+                two = 0.0
+                break
+        out[0] = lo
+        out[1] = hi
+        out[2] = mean
+        out[3] = squares + finite
+        out[4] = two
+        out[5] = shift
+
+    return column_stats
+
+
+plain_column_stats, weighted_column_stats = _made(False), _made(True)
 
 
 @compiled()
-def feature_major_stats(values, weights, out):
+def feature_major_stats(values, out):
     """Statistics of the rows of ``values`` (n_features, n_rows) into ``out`` (n_features, 6)."""
     gaps = np.empty(BLOCK)
     for f in range(values.shape[0]):
-        _column_stats(values[f], weights, 0, gaps, out[f])
+        plain_column_stats(values[f], gaps, 0, gaps, out[f])  # no weights: anything stands there
+
+
+@compiled()
+def weighted_feature_major_stats(values, weights, out):
+    """The same of rows that have weights."""
+    gaps = np.empty(BLOCK)
+    for f in range(values.shape[0]):
+        weighted_column_stats(values[f], weights, 0, gaps, out[f])
 
 
 @compiled()
@@ -125,10 +143,10 @@ def ragged_stats(values, ptr, weights, out):
     gaps = np.empty(BLOCK)
     for f in range(ptr.shape[0] - 1):
         if ptr[f + 1] > ptr[f]:
-            _column_stats(values[ptr[f] : ptr[f + 1]], weights, ptr[f], gaps, out[f])
+            weighted_column_stats(values[ptr[f] : ptr[f + 1]], weights, ptr[f], gaps, out[f])
 
 
-@compiled(fastmath=RANGE_FAST)
+@compiled(part=True, fastmath=RANGE_FAST)
 def _row_range(x, shift, w, lo, hi, total):
     for f in range(x.shape[0]):
         v = np.float64(x[f])

@@ -44,10 +44,12 @@ class ColumnStatistics:
         if len(values) == 0:
             return
         weights = np.ones(len(values)) if weights is None else weights
-        if values.flags.f_contiguous and not values.flags.c_contiguous:
+        if values.flags.f_contiguous:
             fresh = np.zeros_like(self.rows)
-            plain = weights[:0] if np.all(weights == 1.0) else weights
-            _stats_loops.feature_major_stats(values.T, plain, fresh)
+            if np.all(weights == 1.0):
+                _stats_loops.feature_major_stats(values.T, fresh)
+            else:
+                _stats_loops.weighted_feature_major_stats(values.T, weights, fresh)
             self._fold(fresh, float(weights.sum()))
         else:
             self.update_rows(np.ascontiguousarray(values), slice(0, len(values)), 0, weights)

@@ -22,6 +22,7 @@ ROW_CHUNK = 1024
 TILE_SIZE = 196608  # float64 values of a tile: stays in cache
 DENSE_BLOCK = (TILE_SIZE, 8 * TILE_SIZE)  # values of a dense block, at least and at most
 SPARSE_BLOCK = 400_000  # stored entries of a sparse block
+SMALL = 8 * TILE_SIZE  # values of a table up to which a copy by feature costs next to nothing
 
 
 @dataclass(frozen=True)
@@ -163,7 +164,7 @@ class DenseBlock:
             self._buffer = np.empty(size)
         out = self._buffer[:size].reshape(len(which), len(order))
         tile = self.source.tile(which + self.first, order, out)
-        return tile, np.arange(len(which)), np.arange(len(order))
+        return read_only(tile), np.arange(len(which)), np.arange(len(order))
 
 
 @dataclass(frozen=True)
@@ -196,12 +197,19 @@ class SparseBlock:
 
 
 class DenseColumns:
-    """Columns of an ndarray in C or Fortran order, of any real type, possibly memory-mapped."""
+    """Columns of an ndarray in C or Fortran order, of any real type, possibly memory-mapped.
+
+    A small table is kept as float64 by feature, and every table is read only: so most jobs need
+    one variant of one loop, and the first of them does not wait until others are compiled.
+    """
 
     def __init__(self, X: NDArray) -> None:
         X = np.asarray(X)  # a memory map becomes a plain view of the same memory
         self.n_samples, self.n_features = X.shape
-        self._by_feature = X.flags.f_contiguous and not X.flags.c_contiguous
+        if X.size <= SMALL:
+            X = np.asfortranarray(X, dtype=np.float64)
+        X = read_only(X)
+        self._by_feature = X.flags.f_contiguous
         # Compiled loops exist for the two float types; others are converted tile by tile.
         self._native = X.dtype in (np.float64, np.float32) and X.dtype.isnative
         self._X = X.T if self._by_feature else X
@@ -276,6 +284,13 @@ class DenseColumns:
         else:
             _stats_loops.gather_row_major(source, features, rows, out)
         return out
+
+
+def read_only(values: NDArray) -> NDArray:
+    """The same array, as one that nobody may write to through it."""
+    view = values.view()
+    view.flags.writeable = False
+    return view
 
 
 class SparseColumns:

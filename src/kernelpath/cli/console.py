@@ -51,10 +51,10 @@ class OutputOptions:
     overwrite: bool = False
 
     def progress(self) -> AbstractContextManager[None]:
-        """A progress bar for what is done inside, where one is welcome."""
+        """A progress bar for what is done inside, or lines of a log, where they are welcome."""
         if self.quiet or self.as_json or self.verbose:
             return no_progress()
-        return progress_bar(patience=0)
+        return progress_bar(patience=0, log=True)
 
 
 def check_quiet(given: dict[str, Any]) -> None:

@@ -140,7 +140,7 @@ def prepare(
     references = make_references(study, splits, model.references)
     plan = make_plan(study, splits, 1 + len(baselines), references)
     plan = replace(plan, nested=bool(model.nested))
-    meter = WorkMeter(plan.total, model.verbose, callback=begin("cross-validation"))
+    meter = WorkMeter(plan.total, model.verbose, callback=begin("cross-validation", str(plan)))
     meter.say(str(plan))
     names = rows.names
     if names is None and getattr(model, "feature_names_in_", None) is not None:

@@ -33,8 +33,8 @@ class Pairs:
     shifted: Any
 
 
-def per_kernel(make: Callable[[type[FeatureKernel]], Made]) -> Callable[[Any], Made]:
-    """Make something once for each class of kernels."""
+def per_kernel(make: Callable[..., Made]) -> Callable[..., Made]:
+    """Make something once for each class of kernels, and whatever else it depends on."""
     return cache(make)
 
 

@@ -3,7 +3,8 @@
 The exponentials are the whole cost of a base kernel, so they are written out such that LLVM turns
 the loop over pairs into vector instructions: no branch, no call, no table.  In single precision
 they take a third of the time; differences of values are always taken in double precision.
-A kernel that is not among the four here goes by the formula of its class.
+A kernel that is not among the four here goes by the formula of its class.  A loop is made, and
+compiled, for each kernel and precision that a table asks for.
 
 At the end stand the loops that mirror one triangle of a sum and centre it.
 """
@@ -19,7 +20,6 @@ from kernelpath.kernels._pairs import pairs_of, per_kernel
 from kernelpath.kernels.codes import DELTA, LAPLACE, POLYNOMIAL, RBF
 from kernelpath.utils.compiled import compiled
 
-WRITTEN_OUT = (RBF, LAPLACE, DELTA, POLYNOMIAL)
 # Not "reassoc": the magic-number rounding below is an addition that must not be simplified.
 SAFE = {"contract", "nsz", "arcp"}
 LOG2_E = 1.4426950408889634
@@ -42,14 +42,17 @@ FAST = {"reassoc", "contract", "nsz"}
 TILE = 32
 
 
-@compiled(fastmath=SAFE, inline="always")
+part = compiled(part=True, inline="always")  # of a loop, which alone is compiled
+
+
+@part
 def _fall(y):
     """``1 - 2^y`` for ``y <= 0``, to a few units in the last place of the result.
 
     With ``y = k + r`` it is ``(1 - 2^k) - 2^k (2^r - 1)``; for small ``y`` the first term is
     exactly 0, so a wide kernel keeps all its digits.
     """
-    y = max(y, SMALLEST)
+    y = y if y > SMALLEST else SMALLEST
     shifted = y + MAGIC
     r = y - (shifted - MAGIC)
     series = C9 + r * C10
@@ -67,10 +70,10 @@ def _fall(y):
     return (1.0 - power) - power * (r * series)
 
 
-@compiled(fastmath=SAFE, inline="always")
+@part
 def _fall_single(y):
     """:func:`_fall` in single precision."""
-    y = max(y, SMALLEST_S)
+    y = y if y > SMALLEST_S else SMALLEST_S
     shifted = y + MAGIC_S
     r = y - (shifted - MAGIC_S)
     series = S5 + r * S6
@@ -84,44 +87,44 @@ def _fall_single(y):
     return (ONE_S - power) - power * (r * series)
 
 
-@compiled(fastmath=SAFE)
-def _fall_row(scale, out):
-    """Exponents to distances, in the precision of ``out``."""
-    if out.itemsize == 4:
-        scale_single = np.float32(scale)
-        for j in range(out.shape[0]):
-            out[j] = scale_single * _fall_single(np.float32(out[j]))
-    else:
-        for j in range(out.shape[0]):
-            out[j] = scale * _fall(out[j])
+# -- one row of pairs: ``scale d(x, z[j])`` into ``out``, by each kernel ---------------------------
 
 
-@compiled(fastmath=SAFE)
-def _rbf_row(x, z, gamma, scale, out):
-    # The loops stay apart: one that mixes two precisions runs at the width of the larger.
-    rate = -gamma * LOG2_E
-    for j in range(z.shape[0]):
-        gap = x - z[j]
-        out[j] = (rate * gap) * gap
-    _fall_row(scale, out)
+@part
+def _square(rate, gap):
+    return (rate * gap) * gap
 
 
-@compiled(fastmath=SAFE)
-def _laplace_row(x, z, gamma, scale, out):
-    rate = -gamma * LOG2_E
-    for j in range(z.shape[0]):
-        out[j] = rate * abs(x - z[j])
-    _fall_row(scale, out)
+@part
+def _absolute(rate, gap):
+    return rate * abs(gap)
 
 
-@compiled()
-def _delta_row(x, z, scale, out):
+def _falling_row(exponent: Callable, single: bool) -> Callable:
+    """Make the row of a kernel that is an exponential of a difference."""
+    number, fall = (np.float32, _fall_single) if single else (np.float64, _fall)
+
+    @part
+    def row(x, z, gamma, factors, settings, scale, out):
+        # The loops stay apart: one that mixes two precisions runs at the width of the larger.
+        rate = -gamma * LOG2_E
+        for j in range(z.shape[0]):
+            out[j] = exponent(rate, x - z[j])
+        height = number(scale)
+        for j in range(z.shape[0]):
+            out[j] = height * fall(out[j])
+
+    return row
+
+
+@part
+def _delta_row(x, z, gamma, factors, settings, scale, out):
     for j in range(z.shape[0]):
         out[j] = 0.0 if x == z[j] else scale
 
 
-@compiled(fastmath=SAFE)
-def _polynomial_row(x, z, factors, scale, out):
+@part
+def _polynomial_row(x, z, gamma, factors, settings, scale, out):
     """Minus the kernel, by Horner's rule in the product of the two values."""
     for j in range(z.shape[0]):
         product = x * z[j]
@@ -131,51 +134,50 @@ def _polynomial_row(x, z, factors, scale, out):
         out[j] = -scale * product * value
 
 
-@compiled()
-def distances(values, first, last, codes, gamma, factors, scale, rows, columns, out):
-    """Fill ``out[f - first, a * n_columns + b]`` with ``scale_f d_f`` of two rows of the table.
+def _formula_row(kernel: type[FeatureKernel]) -> Callable:
+    """Make the row of any kernel of the package."""
+    distance = pairs_of(kernel).distance
 
-    ``values`` is feature-major; ``rows`` and ``columns`` are half-open ranges of its rows.
-    Polynomial columns arrive centred and scaled, with the ``factors`` of their powers 1, 2, ...;
-    minus the kernel takes the place of ``d`` there.  Kernels that are not written out are passed
-    over.
-    """
-    width = columns[1] - columns[0]
-    for f in range(first, last):
-        z = values[f, columns[0] : columns[1]]
-        for a in range(rows[0], rows[1]):
-            x = values[f, a]
-            start = (a - rows[0]) * width
-            target = out[f - first, start : start + width]
-            if codes[f] == RBF:
-                _rbf_row(x, z, gamma[f], scale[f], target)
-            elif codes[f] == LAPLACE:
-                _laplace_row(x, z, gamma[f], scale[f], target)
-            elif codes[f] == DELTA:
-                _delta_row(x, z, scale[f], target)
-            elif codes[f] == POLYNOMIAL:
-                _polynomial_row(x, z, factors[f], scale[f], target)
+    @part
+    def row(x, z, gamma, factors, settings, scale, out):
+        for j in range(z.shape[0]):
+            out[j] = scale * distance(x, z[j], gamma, *settings)
+
+    return row
+
+
+def _written_out(code: int, single: bool) -> Callable | None:
+    """Row of a kernel that vector instructions serve."""
+    if code in (RBF, LAPLACE):
+        return _falling_row(_square if code == RBF else _absolute, single)
+    return {DELTA: _delta_row, POLYNOMIAL: _polynomial_row}.get(code)
 
 
 @per_kernel
-def distances_of(kernel: type[FeatureKernel]) -> Callable:
-    """Make :func:`distances` for columns that all have one kernel, by the formula of its class.
+def distances_of(kernel: type[FeatureKernel], single: bool) -> Callable:
+    """Make the loop over pairs of rows for the columns of one kernel, in one precision.
 
-    The columns of ``out`` begin with ``first``.
+    It fills ``out[f - first, a * n_columns + b]`` with ``scale_f d_f`` of two rows of the table, for
+    the columns ``f`` from ``first`` to ``last`` with ``groups[f] == group``.  ``values`` is
+    feature-major; ``rows`` and ``columns`` are half-open ranges of its rows.  Polynomial columns
+    arrive centred and scaled, with the ``factors`` of their powers 1, 2, ...; minus the kernel
+    takes the place of ``d`` there.
     """
-    distance = pairs_of(kernel).distance
+    known = _written_out(kernel.code, single)
+    row = _formula_row(kernel) if known is None else known
 
-    @compiled(error_model="numpy")
-    def distances_of(values, first, last, gamma, settings, scale, rows, columns, out):
+    @compiled(error_model="numpy", fastmath=False if known is None else SAFE)
+    def distances_of(
+        values, first, last, groups, group, gamma, factors, settings, scale, rows, columns, out
+    ):
         width = columns[1] - columns[0]
         for f in range(first, last):
-            z = values[f, columns[0] : columns[1]]
-            for a in range(rows[0], rows[1]):
-                x = values[f, a]
-                start = (a - rows[0]) * width
-                target = out[f - first, start : start + width]
-                for j in range(width):
-                    target[j] = scale[f] * distance(x, z[j], gamma[f], *settings)
+            if groups[f] == group:
+                z = values[f, columns[0] : columns[1]]
+                for a in range(rows[0], rows[1]):
+                    start = (a - rows[0]) * width
+                    target = out[f - first, start : start + width]
+                    row(values[f, a], z, gamma[f], factors[f], settings, scale[f], target)
 
     return distances_of
 
@@ -187,9 +189,8 @@ def place_tiles(store, point, n_points, tiles, factor, n_train, train, new):
     A row of ``tiles`` is (first row, end row, first column, end column, pairs before it).
     """
     for t in range(tiles.shape[0]):
-        row, last, column, end, before = tiles[t]
-        size = (last - row) * (end - column)
-        position = before * n_points + point * size
+        row, last, column, end = tiles[t, 0], tiles[t, 1], tiles[t, 2], tiles[t, 3]
+        position = tiles[t, 4] * n_points + point * (last - row) * (end - column)
         for a in range(row, last):
             target = train[a] if a < n_train else new[a - n_train]
             for j in range(column, end):

@@ -157,23 +157,18 @@ class ColumnKernels:
     ) -> None:
         """``scale d`` of a range of columns for all pairs of two ranges of rows, into ``out``."""
         first, last = which
-        _dense_loops.distances(
-            values, first, last, self.codes, self.gamma, self.factors, scale, rows, columns, out
-        )
-        if not self._any_passed_over:
-            return
-        for part, formula, settings in self.runs(np.arange(first, last)):
-            begin, end = int(part[0]), int(part[-1]) + 1
-            if formula is not None and formula.code not in _dense_loops.WRITTEN_OUT:
-                _dense_loops.distances_of(formula)(
-                    values, begin, end, self.gamma, settings, scale, rows, columns,
-                    out[begin - first : end - first],
+        groups, formulas = self._formulas
+        for group, (formula, settings) in enumerate(formulas):
+            if formula is not None:
+                _dense_loops.distances_of(formula, out.dtype == np.float32)(
+                    values, first, last, groups, group, self.gamma, self.factors, settings, scale,
+                    rows, columns, out,
                 )  # fmt: skip
-            elif formula is None and self.own is not None:
-                for f in range(begin, end):
-                    x, z = values[f, slice(*rows)], values[f, slice(*columns)]
-                    d = distance_block(self.own[f], x, z, float(self.gamma[f]))
-                    out[f - first] = scale[f] * d.ravel()
+                continue
+            for f in (first + np.flatnonzero(groups[first:last] == group)).tolist():
+                x, z = values[f, slice(*rows)], values[f, slice(*columns)]
+                own = self.own[f]  # type: ignore[index]  # it is there where a formula is not
+                out[f - first] = scale[f] * distance_block(own, x, z, float(self.gamma[f])).ravel()
 
     def runs(
         self, columns: NDArray[np.integer]
@@ -198,11 +193,6 @@ class ColumnKernels:
             return np.zeros(len(keys), dtype=np.intp), [_formula(keys[0])]
         distinct, groups = np.unique(keys, axis=0, return_inverse=True)
         return groups.ravel(), [_formula(key) for key in distinct]
-
-    @cached_property
-    def _any_passed_over(self) -> bool:
-        """Whether the loop over several kernels leaves out columns."""
-        return not np.isin(self.codes, _dense_loops.WRITTEN_OUT).all()
 
     def _of(self, test: Callable[[int], bool]) -> NDArray[np.bool_]:
         """Columns whose formula has a property."""

@@ -10,7 +10,6 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from kernelpath.errors import DataError
-from kernelpath.utils.compiled import compiled
 
 
 @dataclass(frozen=True)
@@ -72,13 +71,10 @@ class PointWeights:
     ) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.float64]]:
         """Columns with a weight at a point, their weights without the factor, and the factor."""
         entries = slice(self.rows.indptr[point], self.rows.indptr[point + 1])
-        index = self.rows.indices[entries]
-        place = np.empty(len(index), dtype=np.int32)
-        weight, factor = np.empty(len(index)), np.empty(len(index))
-        count = _gather(
-            index, self.rows.data[entries], self.place, self.factor, place, weight, factor
-        )
-        return place[:count], weight[:count], factor[:count]
+        index, weight = self.rows.indices[entries], self.rows.data[entries]
+        place, factor = self.place[index], self.factor[index]
+        counts = (place >= 0) & (weight > 0.0) & (factor > 0.0)
+        return place[counts], weight[counts], factor[counts]
 
     @property
     def scale(self) -> NDArray[np.float64]:
@@ -100,20 +96,6 @@ class PointWeights:
     def n_uses(self) -> NDArray[np.int64]:
         """Points at which each column has a weight."""
         return np.bincount(self.rows.indices, minlength=len(self.factor))[self.columns]
-
-
-@compiled()
-def _gather(index, data, places, factors, place, weight, factor):
-    """Entries of numbered columns that count, one after the other; returns how many."""
-    count = 0
-    for k in range(index.shape[0]):
-        column = index[k]
-        if places[column] >= 0 and data[k] > 0.0 and factors[column] > 0.0:
-            place[count] = places[column]
-            weight[count] = data[k]
-            factor[count] = factors[column]
-            count += 1
-    return count
 
 
 def _numbered(

@@ -9,7 +9,6 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from kernelpath.tables.table import Table
-from kernelpath.utils.compiled import compiled
 from kernelpath.utils.units import in_units, size_exponent
 
 RARE_CLASS = 0.1
@@ -119,29 +118,20 @@ def constant_columns(table: Table) -> NDArray[np.bool_]:
 # -- columns that equal an earlier one: hashed in one pass, then compared --------------------------
 
 
-@compiled(inline="always")
-def _stirred(state, bits):
-    state = (state ^ bits) * MULTIPLIER
-    return state ^ (state >> SHIFT)
+def _keys(first: int, last: int) -> NDArray[np.uint64]:
+    """Odd numbers, one for each row, that look like random ones."""
+    state = (np.arange(first, last, dtype=np.uint64) + np.uint64(1)) * MULTIPLIER
+    return (state ^ (state >> SHIFT)) * MULTIPLIER | np.uint64(1)
 
 
-@compiled()
-def _hash_rows(rows, states):
-    """Stir some rows into the state of each column."""
-    for i in range(rows.shape[0]):
-        for j in range(rows.shape[1]):
-            # Adding 0.0 turns -0.0 into 0.0: the two are equal.
-            states[j] = _stirred(states[j], np.float64(rows[i, j] + 0.0).view(np.uint64))
-
-
-@compiled()
-def _hash_entries(indptr, indices, data, states):
-    """Stir row and value of the non-zeros of each column into its state."""
-    for j in range(indptr.shape[0] - 1):
-        for k in range(indptr[j], indptr[j + 1]):
-            if data[k] != 0.0:
-                state = _stirred(states[j], np.uint64(indices[k]))
-                states[j] = _stirred(state, np.float64(data[k]).view(np.uint64))
+def _stirred(values: NDArray[np.float64], keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Bits of numbers, mixed with the keys of their rows; to be summed."""
+    # Adding 0.0 turns -0.0 into 0.0: the two are equal.
+    bits = (values + 0.0).view(np.uint64)
+    bits ^= bits >> SHIFT
+    bits *= keys
+    bits ^= bits >> SHIFT
+    return bits
 
 
 def n_duplicates(values: Any, skip: NDArray[np.bool_]) -> int:
@@ -159,13 +149,18 @@ def n_duplicates(values: Any, skip: NDArray[np.bool_]) -> int:
         if not columns.has_canonical_format:
             columns = columns.copy()
             columns.sum_duplicates()
-        _hash_entries(columns.indptr, columns.indices, columns.data.astype(np.float64), states)
+        stored = columns.data != 0
+        data = columns.data[stored].astype(np.float64)
+        bits = _stirred(data, _keys(0, values.shape[0])[columns.indices[stored]])
+        ends = np.concatenate([[0], np.cumsum(stored)])[columns.indptr]
+        sums = np.concatenate([[np.uint64(0)], np.cumsum(bits, dtype=np.uint64)])
+        states[:] = sums[ends[1:]] - sums[ends[:-1]]
     else:
         columns = values
         step = max(1, 2**20 // max(1, values.shape[1]))
         for start in range(0, values.shape[0], step):
             block = np.ascontiguousarray(values[start : start + step], dtype=np.float64)
-            _hash_rows(block, states)
+            states += _stirred(block, _keys(start, start + len(block))[:, None]).sum(axis=0)
     kept = np.flatnonzero(~skip)
     _, first, place = np.unique(states[kept], return_index=True, return_inverse=True)
     earlier = kept[first[place]]

@@ -7,10 +7,13 @@ compiled again.
 A cache that cannot be used is no reason to stop: an installation that only its owner may write
 to, a container without a home, a full disk or a damaged file cost the time of compiling again,
 which is said once.
+
+The first start takes some seconds to compile, which the progress bar says.
 """
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import os
 from collections.abc import Callable, Iterator
@@ -19,29 +22,36 @@ from typing import Any
 
 import numpy as np
 from numba import njit
+from numba.core import event
 from numba.core.caching import FunctionCache, _Cache
 
+from kernelpath.utils.progress import aside
 from kernelpath.utils.warn import warn
 
 __all__ = ["compiled"]
 
+COMPILING = "compiling, once (about 10 s)"
+
 _said = False
 
 
-def compiled(*, kept: bool = True, **options: Any) -> Callable[[Callable], Any]:
+def compiled(*, kept: bool = True, part: bool = False, **options: Any) -> Callable[[Callable], Any]:
     """Compile a function at its first call, without the lock of the interpreter.
 
     Parameters
     ----------
     kept : bool
         On disk; not worth it for a small function that becomes a part of others.
+    part : bool
+        Only ever called by other loops: neither kept nor given an entry from Python.
     **options
         Of ``numba.njit``, such as ``fastmath`` and ``inline``.
     """
 
     def decorate(function: Callable) -> Any:
-        dispatcher = njit(nogil=True, **options)(function)
-        if kept and dispatcher is not function:  # else NUMBA_DISABLE_JIT is set
+        wrappers = {"no_cfunc_wrapper": True, "no_cpython_wrapper": part}
+        dispatcher = njit(nogil=True, **wrappers, **options)(function)
+        if kept and not part and dispatcher is not function:  # else NUMBA_DISABLE_JIT is set
             dispatcher._cache = KindCache(function)
         return dispatcher
 
@@ -116,6 +126,41 @@ class KindCache(_Cache):
         """Forget what is kept."""
         if self._disk is not None:
             self._disk.flush()
+
+
+class _Compiling(event.Listener):
+    """What happens while a loop of ours is compiled: it is said, and no garbage is collected.
+
+    Compiling makes millions of objects that live to its end; looking for garbage among them again
+    and again would take a sixth of the time.
+    """
+
+    def __init__(self) -> None:
+        self._depth = 0  # loops call loops; numba compiles in one thread at a time
+        self._collects = False
+
+    def on_start(self, event: Any) -> None:
+        """A loop was not found on disk."""
+        if self._depth == 0 and not isinstance(event.data["dispatcher"]._cache, KindCache):
+            return  # somebody else's
+        self._depth += 1
+        if self._depth == 1:
+            self._collects = gc.isenabled()
+            gc.disable()
+            aside(COMPILING)
+
+    def on_end(self, event: Any) -> None:
+        """It is compiled, or cannot be."""
+        if self._depth == 0:
+            return
+        self._depth -= 1
+        if self._depth == 0:
+            aside("")
+            if self._collects:
+                gc.enable()
+
+
+event.register("numba:compile", _Compiling())
 
 
 class _ByContent(FunctionCache):

@@ -1,8 +1,8 @@
-"""Progress of long work: a bar with the time left, on a terminal or in a notebook only.
+"""Progress of long work: a bar with the time left, on a terminal or in a notebook.
 
 Whoever starts long work opens a bar with `progress_bar`; whoever does it names its steps with
 `begin` and counts.  Work of a single step is `working`.  Bars inside a bar are one bar: the
-outermost is shown.
+outermost is shown.  A command whose standard error is a file writes a line now and then instead.
 """
 
 from __future__ import annotations
@@ -12,14 +12,18 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar, copy_context
 from html import escape
-from typing import Any
+from typing import Any, TextIO
 
 PATIENCE = 2.0  # seconds of work before a bar appears
 LATER = 0.01  # the clock of a bar rings after its time, not before
 PAUSE = 0.2  # seconds between two pictures of a bar in a notebook
+# Of lines in a log: seconds of a step before the first, between two in any case, and between two
+# when this share more is done.
+FIRST, SELDOM, OFTEN, MORE = 5.0, 30.0, 5.0, 0.1
+TICK = 1.0  # seconds between two looks at a step that counts nothing
 
 Update = Callable[[float, float], None]
 
@@ -27,9 +31,12 @@ Update = Callable[[float, float], None]
 class Silent:
     """A bar that shows nothing."""
 
-    def begin(self, stage: str) -> Update:
+    def begin(self, stage: str, amount: str = "") -> Update:
         """Name the next step; the result is called with what is done and how much there is."""
         return _ignore
+
+    def aside(self, text: str) -> None:
+        """Say what happens meanwhile, or with no text that it is over."""
 
     def close(self) -> None:
         """Take the bar away."""
@@ -41,7 +48,7 @@ class Relay(Silent):
     def __init__(self, stage: str, update: Update) -> None:
         self._stage, self._update = stage, update
 
-    def begin(self, stage: str) -> Update:
+    def begin(self, stage: str, amount: str = "") -> Update:
         """Give the function that counts, if this is the step to be passed on."""
         return self._update if stage == self._stage else _ignore
 
@@ -52,6 +59,7 @@ class _Visible(Silent):
     def __init__(self, patience: float) -> None:
         self._appears = time.monotonic() + patience
         self._stage, self._done, self._total = "", 0.0, 0.0
+        self._amount = self._meanwhile = ""
         self._started = self._before = 0.0
         self._drawing, self._closed = threading.RLock(), False
         # Work that counts nothing calls nobody: a clock brings its bar.  It works in the context
@@ -62,8 +70,8 @@ class _Visible(Silent):
         if patience > 0:
             self._clock.start()
 
-    def begin(self, stage: str) -> Update:
-        self._stage, self._done, self._total = stage, 0.0, 0.0
+    def begin(self, stage: str, amount: str = "") -> Update:
+        self._stage, self._done, self._total, self._amount = stage, 0.0, 0.0, amount
         self._started, self._before = time.monotonic(), -1.0
         self._picture()
 
@@ -76,6 +84,10 @@ class _Visible(Silent):
             self._picture()
 
         return update
+
+    def aside(self, text: str) -> None:
+        self._meanwhile = text
+        self._picture()
 
     def close(self) -> None:
         """Take the bar away, if it is there; it does not come back."""
@@ -98,10 +110,12 @@ class _Visible(Silent):
         raise NotImplementedError
 
     def _words(self) -> str:
-        """Step, count and time left."""
+        """Step, count and time left; or what happens meanwhile."""
         if not self._total:
-            return self._stage
+            return f"{self._stage}: {self._meanwhile}" if self._meanwhile else self._stage
         counted = f"{self._stage}: {int(self._done):,} of {int(self._total):,}"
+        if self._meanwhile:  # which says nothing about the speed of the rest
+            return f"{counted}, {self._meanwhile}"
         fresh = self._done - max(self._before, 0.0)
         if fresh <= 0:
             return counted
@@ -164,7 +178,64 @@ class NotebookBar(_Visible):
             self._handle.update(HTML(""))
 
 
+class LogLines(_Visible):
+    """Lines on a standard error that is no terminal: how much work there is, then how it goes.
+
+    A step that is soon done has no line.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        super().__init__(0.0)
+        self._stream = stream
+        self._told = self._share = -1.0  # when the last line of the step was written, and its share
+        self._said: set[str] = set()
+        self._over = threading.Event()
+        threading.Thread(target=self._look_again, daemon=True).start()
+
+    def begin(self, stage: str, amount: str = "") -> Update:
+        """Name the next step, which has no line yet."""
+        self._told = self._share = -1.0
+        return super().begin(stage, amount)
+
+    def _look_again(self) -> None:
+        """Work that counts nothing calls nobody."""
+        while not self._over.wait(TICK):
+            self._picture()
+
+    def _draw(self) -> None:
+        now = time.monotonic()
+        share = self._done / self._total if self._total else 0.0
+        if self._meanwhile:
+            if self._meanwhile not in self._said:
+                self._said.add(self._meanwhile)
+                self._write(self._meanwhile)
+            return
+        if self._told < 0:
+            due = now - self._started >= FIRST
+        else:
+            pause = now - self._told
+            due = pause >= SELDOM or (pause >= OFTEN and share - self._share >= MORE)
+        if not due or share >= 1.0:
+            return
+        if self._amount:
+            self._write(self._amount)
+            self._amount = ""
+        percent = f" ({100 * share:.0f} %)" if self._done else ""
+        first, comma, rest = self._words().partition(", ")
+        self._write(f"{first}{percent}{comma}{rest}")
+        self._told, self._share = now, share
+
+    def _write(self, text: str) -> None:
+        with suppress(OSError, ValueError):  # nobody reads it any more
+            self._stream.write(f"kernelpath: {_printable(text)}\n")
+            self._stream.flush()
+
+    def _erase(self) -> None:
+        self._over.set()
+
+
 _active: ContextVar[Silent | None] = ContextVar("kernelpath_progress", default=None)
+_outermost: Silent = Silent()  # the bar that is shown, from any thread
 _wanted = True
 
 
@@ -172,7 +243,8 @@ def show_progress(wanted: bool) -> None:
     """Turn progress bars on or off, for this process.
 
     Whatever takes longer than two seconds shows a bar, on a terminal or in a notebook, with the
-    time left where the work can be counted.  Elsewhere nothing is ever shown.
+    time left where the work can be counted.  Elsewhere nothing is ever shown but by the command
+    line, which writes a line to a log now and then.
 
     Parameters
     ----------
@@ -189,13 +261,22 @@ def show_progress(wanted: bool) -> None:
 
 
 @contextmanager
-def progress_bar(patience: float = PATIENCE) -> Iterator[None]:
-    """Show the steps of what is done inside; within another bar, that one goes on."""
+def progress_bar(patience: float = PATIENCE, log: bool = False) -> Iterator[None]:
+    """Show the steps of what is done inside; within another bar, that one goes on.
+
+    With ``log``, lines stand for the bar where there is neither a terminal nor a notebook.
+    """
+    global _outermost
     if _active.get() is not None:
         yield
         return
-    with _as_active(_new_bar(patience)):
-        yield
+    bar, before = _new_bar(patience, log), _outermost
+    _outermost = bar
+    try:
+        with _as_active(bar):
+            yield
+    finally:
+        _outermost = before
 
 
 @contextmanager
@@ -226,8 +307,10 @@ def working(stage: str) -> Iterator[None]:
             yield
 
 
-def begin(stage: str) -> Update:
+def begin(stage: str, amount: str = "") -> Update:
     """Name the next step of the work; the result counts it.
+
+    ``amount`` is a sentence that says how much there is to do, for a log.
 
     Examples
     --------
@@ -235,7 +318,12 @@ def begin(stage: str) -> Update:
     >>> update(1, 5)
     """
     bar = _active.get()
-    return _ignore if bar is None else bar.begin(stage)
+    return _ignore if bar is None else bar.begin(stage, amount)
+
+
+def aside(text: str) -> None:
+    """Say what happens meanwhile, such as compiling; with no text, that it is over."""
+    _outermost.aside(text)
 
 
 def time_words(seconds: float) -> str:
@@ -263,7 +351,7 @@ def _as_active(bar: Silent) -> Iterator[None]:
         bar.close()
 
 
-def _new_bar(patience: float) -> Silent:
+def _new_bar(patience: float, log: bool = False) -> Silent:
     """The bar that can be seen where we are."""
     main = threading.current_thread() is threading.main_thread()
     if not (_wanted and main and multiprocessing.current_process().name == "MainProcess"):
@@ -273,7 +361,9 @@ def _new_bar(patience: float) -> Silent:
     from rich.console import Console
 
     console = Console(stderr=True)
-    return TerminalBar(console, patience) if console.is_terminal else Silent()
+    if console.is_terminal:
+        return TerminalBar(console, patience)
+    return LogLines(sys.stderr) if log else Silent()
 
 
 def _in_notebook() -> bool:

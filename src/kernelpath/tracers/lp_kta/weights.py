@@ -86,7 +86,7 @@ def solve_weights(
     return np.where(rootless, 0.0, np.exp(t))
 
 
-@compiled()
+@compiled(part=True)
 def _euclidean_root(log_score, score, t, p, linear, power):
     """Root of ``linear e^t + power e^((p-1) t) = score`` by Newton steps on its logarithm.
 
