@@ -97,6 +97,7 @@ def hostile():
     for view in summary["views"]:
         view["classes"] = [HOSTILE[1] for _ in view["classes"]]
     summary["baselines"][0]["name"] = HOSTILE[1]
+    summary["redundancy"]["similarity"][1][0] = 0.9  # alike enough for a map
     summary["notices"] = [{"kind": "constant", "text": HOSTILE[0]}]
     summary["settings"] |= {HOSTILE[2]: HOSTILE[1]}
     return summary
@@ -254,6 +255,14 @@ class Page:
     def _dismiss(self, dialog):
         self.dialogs.append(dialog.message)
         dialog.dismiss()
+
+
+def unfold(page):
+    """Open all that is folded."""
+    page.eval_on_selector_all("details", "all => all.forEach((one) => { one.open = true; })")
+    page.wait_for_function(
+        "[...document.querySelectorAll('.chart')].every((one) => one.querySelector('svg'))"
+    )
 
 
 @contextmanager

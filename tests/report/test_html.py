@@ -109,9 +109,10 @@ def test_sections_are_there_exactly_when_they_have_something_to_show():
         return {a["id"] for a in Reader(render_html(summary)).of("div") if "data-label" in a}
 
     assert charts(scored()) == {
-        "curve", "weights", "count", "stability", "strip", "redundancy", "certificates",
+        "curve", "weights", "count", "stability", "strip", "certificates",
     }  # fmt: skip
-    assert charts(traced()) == {"curve", "weights", "redundancy", "certificates"}
+    assert charts(traced()) == {"curve", "weights", "certificates"}
+    assert "redundancy" in charts(mixed("classification"))  # a copy; the others are strangers
     assert "entries" in charts(CASES["wandering"]())
     assert charts(CASES["bare"]()) == set()
     assert charts(no_feature()) == {"certificates"}

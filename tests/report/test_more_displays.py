@@ -228,7 +228,7 @@ def test_views_are_those_of_the_summary(mixed):
             assert ours.classes == view["classes"]
             if view["kind"] == "numeric":
                 np.testing.assert_array_equal(ours.grid, view["grid"])
-                np.testing.assert_array_equal(ours.curves, view["curves"])
+                np.testing.assert_array_equal(ours.curves, np.array(view["curves"], dtype=float))
                 np.testing.assert_array_equal(ours.x, view["points"]["x"])
                 np.testing.assert_array_equal(ours.y, view["points"]["y"])
             else:
@@ -268,7 +268,7 @@ def test_bars_far_from_zero_become_dots(mixed):
     for view in summary["views"]:
         for key in ("means", "curves"):
             if key in view:
-                view[key] = [[1000 + value for value in row] for row in view[key]]
+                view[key] = [[value and 1000 + value for value in row] for row in view[key]]
         if "points" in view:
             view["points"]["y"] = [[1000 + value for value in row] for row in view["points"]["y"]]
     axes = ViewsDisplay.from_summary(summary).plot()

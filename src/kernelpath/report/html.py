@@ -41,7 +41,12 @@ PREFERRED_SIZE = 10
 """Size that is shown first when no cross-validation has chosen one."""
 MOST_CLASSES = 20
 RULES = {"one_se": "one standard error"}
+MEASURES = {"r2": "R²"}
 LONGEST_NAME = 80
+GRAVE = ("leak",)
+"""Kinds of notices that come first, and alone."""
+ALIKE = 0.2
+"""Similarity below which two features have too little in common for a map."""
 
 
 @working("page")
@@ -98,6 +103,8 @@ def render_html(
     return _template().render(
         s=summary,
         title=title or "kernelpath report",
+        headline=first_sentence(summary["headline"]),
+        notices=_notices(summary),
         command=command,
         files=dict(files or {}),
         policy=_policy(script),
@@ -109,7 +116,12 @@ def render_html(
         most_rows=ROWS_WITHOUT_SCRIPTS,
         most_classes=MOST_CLASSES,
         facts=_facts(summary, method or summary["method"]),
+        measure=None if summary["cv"] is None else _measure(summary["cv"]["scoring"]),
         selects=any(summary["points"]["n_selected"]),
+        varies=_varies(summary["points"]),
+        weighted=len({w for one in summary["sizes"] for w in one["weights"]}) != 1,
+        kinds={view["kind"] for view in summary["views"]},
+        alike=_alike(summary["redundancy"]),
         agreement=_agreement(summary),
         bounded=any(v is not None for v in summary["points"]["gap"]),
         certified=any(v is not None for name in ("kkt", "gap") for v in summary["points"][name]),
@@ -183,6 +195,18 @@ def first_size(summary: Mapping[str, Any]) -> int | None:
     return min(range(len(sizes)), key=lambda i: abs(sizes[i] - wanted))
 
 
+def first_sentence(text: str) -> tuple[str, str]:
+    """The first sentence, and the others.
+
+    Examples
+    --------
+    >>> first_sentence("2 of 9 features reach 0.9. forest reaches 0.95 with 3.")
+    ('2 of 9 features reach 0.9.', 'forest reaches 0.95 with 3.')
+    """
+    first, stop, rest = text.partition(". ")
+    return (first + stop.rstrip(), rest)
+
+
 def shown_name(name: object, longest: int = LONGEST_NAME) -> str:
     r"""Name as one line that UTF-8 can hold, cut if it is long.
 
@@ -213,7 +237,7 @@ def _facts(summary: Mapping[str, Any], method: str) -> list[str]:
     if cv is not None:
         facts += [
             _count(cv["n_folds"], "fold"),
-            f"measured by {_words(cv['scoring'])}",
+            f"measured by {_measure(cv['scoring'])}",
             f"size chosen by the rule “{RULES.get(cv['rule'], _words(cv['rule']))}”",
         ]
         nested = cv["nested"]
@@ -233,12 +257,53 @@ def _agreement(summary: Mapping[str, Any]) -> dict[str, Any] | None:
     return {"drawn": len(told) > 1, "words": stability_words(dict(summary))}
 
 
+def _notices(summary: Mapping[str, Any]) -> list[tuple[str, list[str]]]:
+    """Notices under their headings, those first that put the whole result in doubt."""
+    found: dict[str, list[str]] = {"Check this first": [], "Please note": []}
+    for notice in summary["notices"]:
+        heading = "Check this first" if notice["kind"] in GRAVE else "Please note"
+        found[heading].append(notice["text"])
+    return [(heading, texts) for heading, texts in found.items() if texts]
+
+
+def _varies(points: Mapping[str, Any]) -> bool:
+    """Whether the number of features changes along the path, and is not its parameter itself."""
+    return len(set(points["n_selected"])) > 1 and points["n_selected"] != points["parameter"]
+
+
+def _alike(section: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """Whether any two features are alike enough for a map, and what is said if not."""
+    if section is None:
+        return None
+    rows = section["similarity"]
+    pairs = [v for i, row in enumerate(rows) for v in row[:i] if v is not None]
+    most = max(pairs, default=0.0)
+    words = (
+        f"The {len(rows)} heaviest features have little in common: no two of their kernels are "
+        f"more alike than {most:.2f}, where 1 means that two say the same."
+    )
+    return {"drawn": most >= ALIKE, "words": words}
+
+
 def _count(n: int, noun: str) -> str:
     return f"{n:,} {noun}" + ("" if n == 1 else "s")
 
 
 def _words(name: str) -> str:
     return str(name).replace("_", " ")
+
+
+def _measure(scoring: str) -> str:
+    return MEASURES.get(scoring, _words(scoring))
+
+
+def _capitalized(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _joined(text: str) -> str:
+    """A sentence in which a score and its error are not parted by the end of a line."""
+    return text.replace(" ± ", "\N{NO-BREAK SPACE}±\N{NO-BREAK SPACE}")
 
 
 def _score(value: float | None) -> str:
@@ -295,5 +360,7 @@ def _template() -> Any:
         "weight": _weight,
         "python": _python,
         "counted": _count,
+        "capitalized": _capitalized,
+        "joined": _joined,
     }
     return environment.from_string(_asset("page.html.jinja"))

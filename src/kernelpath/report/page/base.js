@@ -59,7 +59,7 @@ function short(value) {
 }
 const percent = (value) => (known(value) ? `${Math.round(100 * value)} %` : "");
 const parameterLabel = () => (S.parameter_name === "p" ? "norm exponent p" : S.parameter_name);
-const scoring = () => S.cv.scoring.replaceAll("_", " ");
+const scoring = () => byId("curve").dataset.measure;
 
 // -- the tip -------------------------------------------------------------------------------------
 
@@ -102,7 +102,7 @@ function chart(id, draw) {
 function drawOne(one, width) {
   one.width = width;
   try {
-    one.node.replaceChildren(one.draw(width, one.node));
+    one.node.replaceChildren(...[one.draw(width, one.node)].flat());
   } catch (error) {
     one.node.replaceChildren(html("p", { class: "note" }, "This picture could not be drawn."));
     console.error(error);
