@@ -382,7 +382,7 @@ def compare(
         baselines={name: one for name, one in made.items() if name != first},
         predictor=predictor, cv=cv, scoring=scoring, n_features=n_features, inner_cv=inner_cv,
         class_weight=class_weight, n_jobs=n_jobs, random_state=seed, task=task, verbose=verbose,
-        memory=memory,
+        memory=memory, references=False,
     )  # fmt: skip
     if feature_names is not None and not is_frame(X):
         X = named_columns(plain_table(X), feature_names)

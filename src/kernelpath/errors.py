@@ -38,6 +38,10 @@ class NothingSelectedWarning(UserWarning):
     """No feature is above the level of chance."""
 
 
+class LeakWarning(UserWarning):
+    """A column alone predicts nearly perfectly, and may not be known before the outcome."""
+
+
 class MissingValuesWarning(UserWarning):
     """Rows were left out, since something of them is missing."""
 

@@ -36,6 +36,7 @@ from kernelpath.evaluation.measures import (
     takes_weights,
 )
 from kernelpath.evaluation.operating_point import check_rule
+from kernelpath.evaluation.references import check_references, make_references
 from kernelpath.evaluation.splits import (
     check_inner,
     check_nested,
@@ -106,7 +107,9 @@ def prepare(
         raise naming(DataError(text), "budget")
     study = replace(study, sizes=sizes)
     baselines = baseline_studies(study, model.baselines, model.n_features)
-    plan = replace(make_plan(study, splits, 1 + len(baselines)), nested=bool(model.nested))
+    references = make_references(study, splits, model.references)
+    plan = make_plan(study, splits, 1 + len(baselines), references)
+    plan = replace(plan, nested=bool(model.nested))
     meter = WorkMeter(plan.total, model.verbose, callback=begin("cross-validation"))
     meter.say(str(plan))
     names = rows.names
@@ -125,6 +128,7 @@ def prepare(
         baselines=baselines,
         store=store,
         n_jobs=model.n_jobs,
+        references=references,
     )
 
 
@@ -132,6 +136,7 @@ def check_switches(model: Any) -> None:
     """Refuse settings of the wrong type before any work is done."""
     checks.flag("probability", model.probability)
     checks.flag("nested", model.nested)
+    check_references(model.references)
     check_missing(model.missing)
     checks.one_of("identifiers", model.identifiers, ("drop", "keep"))
     checks.whole("verbose", model.verbose, bools=True)

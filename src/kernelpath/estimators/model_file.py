@@ -21,9 +21,11 @@ from kernelpath.estimators.lp_kta import LpKTASelector
 from kernelpath.estimators.path_cv import PathCV
 from kernelpath.estimators.saved_settings import SettingsWriter, decode_all
 from kernelpath.evaluation.cross_validation import FittedModel
+from kernelpath.evaluation.leaks import Leak
 from kernelpath.evaluation.measures import resolve_scorer
 from kernelpath.evaluation.nested import NestedScore
 from kernelpath.evaluation.operating_point import OperatingPoint, check_rule
+from kernelpath.evaluation.references import REFERENCES, ReferenceScore
 from kernelpath.evaluation.scores import PathScores
 from kernelpath.evaluation.stability import stability_of
 from kernelpath.path.file import load_path, save_path
@@ -94,6 +96,12 @@ def save_model(model: PathCV, file: str | os.PathLike | BinaryIO) -> None:
     if hasattr(model, "nested_score_"):
         arrays["nested/per_fold"] = model.nested_score_.per_fold
         arrays["nested/n_features"] = model.nested_score_.n_features
+    header["references"] = {}
+    for name, one in getattr(model, "reference_scores_", {}).items():
+        header["references"][name] = {"n_features": one.n_features, "note": one.note}
+        arrays[f"reference {name}/per_fold"] = one.per_fold
+    header["reference_notes"] = getattr(model, "reference_notes_", {})
+    header["leaks"] = [one.to_state() for one in getattr(model, "leaks_", ())]
     header["models"] = {}
     for k, fitted in model._models.items():
         kind, meta, own = _model_state(fitted.model)
@@ -144,6 +152,8 @@ def model_forms(header: dict[str, Any], label: str, max_columns: float = math.in
         own = POINT if name == "point" else SCORES
         forms |= named(f"{name}/", {key: _apart(form, f"{name} ") for key, form in own.items()})
     forms |= named("nested/", NESTED)
+    for name in header.get("references", {}):  # older files have none
+        forms[f"reference {name}/per_fold"] = Form(REAL, ("scores folds",))
     for k, saved in header["models"].items():
         constant = {"value": Form(REAL, ("1|classes",))}
         kind = saved["kind"]
@@ -268,6 +278,26 @@ def _add_scores(model: PathCV, header: dict[str, Any], arrays: dict[str, np.ndar
     if "nested/per_fold" in arrays:
         own = _own(arrays, "nested")
         model.nested_score_ = NestedScore(**own, scoring=model.scores_.scoring)
+    _add_references(model, header, arrays)
+
+
+def _add_references(model: PathCV, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+    """Plain models of all columns, and columns that tell nearly everything."""
+    scoring, saved = model.scores_.scoring, header.get("references", {})
+    notes, leaks = header.get("reference_notes", {}), header.get("leaks", [])
+    if not set(REFERENCES).issuperset([*saved, *notes]):
+        raise ValueError("a reference is none of those that there are")
+    model.reference_scores_ = {
+        name: ReferenceScore(
+            arrays[f"reference {name}/per_fold"], one["n_features"], scoring, one["note"]
+        )
+        for name, one in saved.items()
+    }
+    model.reference_notes_ = {name: str(note) for name, note in notes.items()}
+    model.leaks_ = tuple(Leak(**one) for one in leaks)
+    names = model.path_.feature_names
+    if any(str(names[one.column]) != one.name for one in model.leaks_):
+        raise ValueError("a column that tells everything has another name")
 
 
 def _add_models(model: PathCV, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:

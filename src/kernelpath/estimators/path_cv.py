@@ -19,6 +19,7 @@ from kernelpath.estimators._base import NotebookCard, PlainSelector
 from kernelpath.estimators._path_cv_checks import baseline_studies, prepare
 from kernelpath.evaluation.checkpoint import FoldStore
 from kernelpath.evaluation.cross_validation import CrossValidation, FittedModel, FullPoint
+from kernelpath.evaluation.leaks import find_leaks, warn_of_leaks
 from kernelpath.evaluation.nested import nested_score
 from kernelpath.evaluation.operating_point import OperatingPoint, choose
 from kernelpath.evaluation.scores import PathScores
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
 
 OUTCOMES = {
     "scores_", "operating_point_", "stability_", "model_", "nested_score_", "baseline_scores_",
-    "classes_",
+    "classes_", "reference_scores_", "reference_notes_", "leaks_",
 }  # fmt: skip
 
 
@@ -124,6 +125,10 @@ class PathCV(NotebookCard, PlainSelector, BaseEstimator):
         Selectors and estimators of others get the table as it is.
     identifiers : {"drop", "keep"}
         Whether columns that name rows are left out: see :class:`LpKTASelector`.
+    references : bool, str or sequence of str
+        Plain models of all columns, scored on the same folds, so that a curve below them is
+        noticed: ``"logistic"`` (ridge regression for numbers) and ``"boosting"``.  True: both, but
+        boosting only up to 500 columns; False: none.
 
     Attributes
     ----------
@@ -136,6 +141,12 @@ class PathCV(NotebookCard, PlainSelector, BaseEstimator):
     stability_ : Stability
         How far the folds agree on the features at every size.
     baseline_scores_ : dict of str to PathScores
+    reference_scores_ : dict of str to ReferenceScore
+        Plain models of all columns: ``mean``, ``se``, ``per_fold``, ``n_features``.
+    reference_notes_ : dict of str to str
+        Why a reference has no score.
+    leaks_ : tuple of Leak
+        Columns that alone reach nearly everything: ``name``, ``score``, ``kind``; with references.
     nested_score_ : NestedScore
         With ``nested=True``.
     fingerprint_ : str
@@ -186,6 +197,7 @@ class PathCV(NotebookCard, PlainSelector, BaseEstimator):
         memory_limit: int | str = 2**30,
         missing: str = "kernel",
         identifiers: str = "drop",
+        references: bool | str | Sequence[str] = True,
     ) -> None:
         self.selector = selector
         self.predictor = predictor
@@ -208,6 +220,7 @@ class PathCV(NotebookCard, PlainSelector, BaseEstimator):
         self.memory_limit = memory_limit
         self.missing = missing
         self.identifiers = identifiers
+        self.references = references
 
     # -- fit ----------------------------------------------------------------------------------
 
@@ -273,10 +286,13 @@ class PathCV(NotebookCard, PlainSelector, BaseEstimator):
         scores = run.run()
         self.scores_ = scores.pop("")
         self.baseline_scores_ = scores
+        self.reference_scores_, self.reference_notes_ = run.score_references()
+        self.leaks_ = find_leaks(run, self.scores_) if run.references else ()
         self.stability_ = stability_of(self.scores_, self.path_.feature_names)
         self.operating_point_ = self.choose()
         self.model_ = self._models[self.operating_point_.n_features].model
         run.meter.say(f"PathCV: {self.operating_point_}")
+        warn_of_leaks(self.leaks_)
         if self.nested:
             asked = (self.cv, self.n_features, self.rule, self.budget, self.tolerance)
             self.nested_score_ = nested_score(run, self._nested_fit, asked, self.verbose)
@@ -284,8 +300,9 @@ class PathCV(NotebookCard, PlainSelector, BaseEstimator):
     def _nested_fit(self, selector: Any, store: FoldStore, X: Any, y: Any, **params: Any) -> PathCV:
         """The whole procedure on other rows, for the outer loop."""
         inner = clone(self).set_params(
-            nested=False, baselines=(), verbose=0, task=self.task_, selector=selector
-        )
+            nested=False, baselines=(), references=False, verbose=0, task=self.task_,
+            selector=selector,
+        )  # fmt: skip
         inner._interrupted = store  # its folds are kept with the others
         return inner.fit(X, y, **params)
 

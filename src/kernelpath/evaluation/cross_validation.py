@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +14,7 @@ from numpy.typing import NDArray
 from kernelpath.errors import DataError, FinishedFolds, tell_finished
 from kernelpath.evaluation.checkpoint import FoldStore, Tracer, fold_key
 from kernelpath.evaluation.folds import FoldResult, tune_once
+from kernelpath.evaluation.references import UNSERVED, Reference, ReferenceScore
 from kernelpath.evaluation.run import collect, n_inner, run_folds
 from kernelpath.evaluation.scores import PathScores
 from kernelpath.evaluation.study import Split, Study
@@ -64,6 +67,8 @@ class CrossValidation:
     fingerprint : str
         Of table and target.
     baselines : dict of str to Study
+    references : dict of str to Reference
+        Plain models of all columns.
     store : FoldStore
         What is finished, of this run and of earlier ones.
     n_jobs : int or None
@@ -82,6 +87,7 @@ class CrossValidation:
     baselines: dict[str, Study]
     store: FoldStore
     n_jobs: int | None = None
+    references: dict[str, Reference] = field(default_factory=dict)
 
     # -- folds ---------------------------------------------------------------------------------
 
@@ -98,6 +104,33 @@ class CrossValidation:
         meter = WorkMeter(make_plan(study, self.splits, 1).total, verbose, begin(name))
         with no_progress():
             return self._scored(name, study, meter)
+
+    def score_references(self) -> tuple[dict[str, ReferenceScore], dict[str, str]]:
+        """Scores of the references, and why others have none."""
+        scores, left_out = {}, {}
+        for name, one in self.references.items():
+            if one.study is None:
+                left_out[name] = one.note
+                continue
+            try:
+                per_fold = self.plain_scores(name, one.study, one.splits, self.meter)
+                n_features = int(one.study.sizes[0])
+                scores[name] = ReferenceScore(per_fold, n_features, self.scoring, one.note)
+            except UNSERVED as error:
+                left_out[name] = f"left out: it does not serve this table ({error})"
+        return scores, left_out
+
+    def plain_scores(
+        self, name: str, study: Study, splits: list[Split], meter: WorkMeter
+    ) -> list[float]:
+        """Score in every fold of a study with one size."""
+        with no_progress(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the model of the user is another
+            folds = run_folds(
+                study, splits, self.fingerprint, self.store, meter, n_jobs=self.n_jobs,
+                label=f"{name}, ",
+            )  # fmt: skip
+        return [float(fold.scores[0]) for fold in folds]
 
     def _scored(self, name: str, study: Study, meter: WorkMeter) -> PathScores:
         label = f"{name}, " if name else ""
@@ -199,7 +232,12 @@ def _stored(path: FeaturePath, k: int) -> int:
     return int(sizes[min(int(np.searchsorted(sizes, k)), len(sizes) - 1)])
 
 
-def make_plan(study: Study, splits: Sequence[Split], n_paths: int) -> WorkPlan:
+def make_plan(
+    study: Study,
+    splits: Sequence[Split],
+    n_paths: int,
+    references: Mapping[str, Reference] = MappingProxyType({}),
+) -> WorkPlan:
     """How much there is to do."""
     inner = n_inner(study)
     tuning = n_tuning_fits(study, inner)
@@ -216,4 +254,9 @@ def make_plan(study: Study, splits: Sequence[Split], n_paths: int) -> WorkPlan:
         n_candidates=n_candidates(study),
         n_paths=n_paths,
         memory=4 * one + min(len(study.sizes) * one, study.memory_limit),
+        n_reference_fits=sum(
+            len(own.splits) * (1 + n_tuning_fits(own.study, inner))
+            for own in references.values()
+            if own.study is not None
+        ),
     )

@@ -11,16 +11,16 @@ import numpy as np
 
 from kernelpath.evaluation.checkpoint import FoldStore, fold_key, work_key
 from kernelpath.evaluation.cross_validation import CrossValidation
-from kernelpath.evaluation.scores import score_text
+from kernelpath.evaluation.scores import OverFolds, score_text
 from kernelpath.evaluation.study import Study
 from kernelpath.evaluation.work_plan import WorkMeter
-from kernelpath.path.points import Frozen, frozen_vector
+from kernelpath.path.points import frozen_vector
 from kernelpath.utils.archive_forms import REAL, Form, Forms
 from kernelpath.utils.progress import Update, begin, passed_on
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class NestedScore(Frozen):
+class NestedScore(OverFolds):
     """Score of an outer loop in which everything is repeated; frozen, compares by content.
 
     Parameters
@@ -46,17 +46,6 @@ class NestedScore(Frozen):
         per_fold = frozen_vector(self.per_fold, float, "per_fold")
         sizes = frozen_vector(self.n_features, np.int64, "n_features", len(per_fold))
         self._set(per_fold=per_fold, n_features=sizes, scoring=str(self.scoring))
-
-    @property
-    def mean(self) -> float:
-        """Mean over the folds."""
-        return float(self.per_fold.mean())
-
-    @property
-    def se(self) -> float:
-        """Standard error of the mean; NaN with one fold."""
-        n = len(self.per_fold)
-        return float(self.per_fold.std(ddof=1) / np.sqrt(n)) if n > 1 else float("nan")
 
     def __repr__(self) -> str:
         low, high = int(self.n_features.min()), int(self.n_features.max())

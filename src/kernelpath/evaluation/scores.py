@@ -25,6 +25,23 @@ if TYPE_CHECKING:
 TIE = 1e-12  # relative; sums of the same scores in another order differ by less
 
 
+class OverFolds(Frozen):
+    """One score in every fold, ``per_fold``, with its mean and standard error."""
+
+    per_fold: Any
+
+    @property
+    def mean(self) -> float:
+        """Mean over the folds."""
+        return float(self.per_fold.mean())
+
+    @property
+    def se(self) -> float:
+        """Standard error of the mean; NaN with one fold."""
+        n = len(self.per_fold)
+        return float(self.per_fold.std(ddof=1) / np.sqrt(n)) if n > 1 else float("nan")
+
+
 # No slots: in a frozen dataclass with slots, setting a property fails with the wrong error.
 @dataclass(frozen=True, eq=False, repr=False)
 class PathScores(Frozen):

@@ -30,9 +30,11 @@ class WorkPlan:
     n_paths : int
         The path itself and the baselines.
     nested : bool
-        Whether all of it but the baselines is done again in every fold.
+        Whether all of it but the baselines and references is done again in every fold.
     memory : int
         Bytes of the largest working arrays, about.
+    n_reference_fits : int
+        Plain models of all columns, those to choose settings included.
     """
 
     n_rows: int
@@ -46,11 +48,12 @@ class WorkPlan:
     n_paths: int
     memory: int
     nested: bool = False
+    n_reference_fits: int = 0
 
     @property
     def total(self) -> int:
         """Models in all."""
-        return self.n_tuning_fits + self.n_fits
+        return self.n_tuning_fits + self.n_fits + self.n_reference_fits
 
     def __str__(self) -> str:
         paths = "" if self.n_paths == 1 else f" x {self.n_paths} rankings"
@@ -59,6 +62,9 @@ class WorkPlan:
             tuning = (
                 f" and {self.n_tuning_fits:,} models to choose among {self.n_candidates} settings"
             )
+        plain = ""
+        if self.n_reference_fits:
+            plain = f", {self.n_reference_fits:,} plain models of all columns"
         again = ""
         if self.nested:
             again = (
@@ -67,8 +73,8 @@ class WorkPlan:
         return (
             f"PathCV: {self.n_rows:,} rows, {self.n_columns:,} columns; "
             f"{self.n_folds} folds x {self.n_sizes} sizes{paths}: the path is traced "
-            f"{self.n_traces:,} times, {self.n_fits:,} models to score{tuning}, then one size on "
-            f"all rows{again}; about {max(self.memory / 2**20, 1):,.0f} MB of working memory."
+            f"{self.n_traces:,} times, {self.n_fits:,} models to score{tuning}{plain}, then one size "
+            f"on all rows{again}; about {max(self.memory / 2**20, 1):,.0f} MB of working memory."
         )
 
 

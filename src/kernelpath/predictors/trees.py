@@ -267,6 +267,8 @@ class BoostingPredictor:
     max_leaf_nodes : int or sequence of int
         Leaves of a tree, to choose from inside the training part.
     random_state : int
+    max_bins : int
+        Steps into which a column is cut before trees are grown.
 
     Examples
     --------
@@ -280,6 +282,7 @@ class BoostingPredictor:
 
     max_leaf_nodes: int | Sequence[int] = (8, 31)
     random_state: int = 0
+    max_bins: int = 255
     name = "boosting"
 
     def settings(self, n_rows: int) -> list[Setting]:
@@ -299,6 +302,7 @@ class BoostingPredictor:
         options = {} if numbers else {"class_weight": part.task.code_weights(y, part.sample_weight)}
         machine = kind(
             max_iter=N_TREES, early_stopping=False, random_state=self.random_state,
+            max_bins=self.max_bins,
             min_samples_leaf=max(5, min(20, len(y) // 50)), **setting, **options,
         )  # fmt: skip
         return Trees.of_boosting(machine.fit(X, y, sample_weight=part.sample_weight))

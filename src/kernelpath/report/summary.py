@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from kernelpath.evaluation.leaks import EVERYTHING, PERFECT
 from kernelpath.evaluation.operating_point import choose
 from kernelpath.evaluation.scores import PathScores
 from kernelpath.kernels import FeatureKernel, check_traced, feature_kernel_settings
@@ -129,6 +130,7 @@ class _Maker:
             "entries": self._entries(sizes),
             "cv": None,
             "baselines": [],
+            "references": [],
             "stability": None,
             "views": [],
             "redundancy": None,
@@ -263,6 +265,8 @@ class _Maker:
             out["kind"] = "path_cv"
             out["cv"] = cv_section(model)
             out["baselines"] = baselines_section(model)
+            out["references"] = references_section(model)
+            out["notices"] = leak_notices(model) + out["notices"]
             add_to_sizes(out["sizes"], list(self._places), model)
             out["stability"] = stability_section(model, self._place)
             out["settings"] = settings_section(model, out["settings"])
@@ -368,6 +372,50 @@ def baselines_section(model: PathCV) -> list[dict[str, Any]]:
         }
         for name, own in getattr(model, "baseline_scores_", {}).items()
     ]
+
+
+def references_section(model: PathCV) -> list[dict[str, Any]]:
+    """Plain models of all columns, and how far they are above the chosen size.
+
+    ``above`` says whether by more than the standard error of the difference, paired by fold, and
+    by what three digits show.
+    """
+    scores, k = model.scores_, int(model.operating_point_.n_features)
+    sections = []
+    for name, own in getattr(model, "reference_scores_", {}).items():
+        gain = own.above(scores, k)
+        sections.append(
+            {
+                "name": name,
+                "label": reference_label(name, model.task_),
+                "n_features": own.n_features,
+                "score": number(own.mean),
+                "se": number(own.se),
+                "difference": number(gain.mean),
+                "difference_se": number(gain.se),
+                "above": bool(gain.mean > gain.se and round(gain.mean, 3) > 0),
+                "note": own.note,
+            }
+        )
+    nothing = dict.fromkeys(("score", "se", "difference", "difference_se"))
+    return sections + [
+        {"name": name, "label": reference_label(name, model.task_), "n_features": None}
+        | nothing
+        | {"above": False, "note": note}
+        for name, note in getattr(model, "reference_notes_", {}).items()
+    ]
+
+
+def reference_label(name: str, task: str) -> str:
+    """What a reader calls a reference."""
+    linear = "Ridge regression" if task == "regression" else "Logistic regression"
+    return linear if name == "logistic" else name.capitalize()
+
+
+def leak_notices(model: PathCV) -> list[dict[str, str]]:
+    """What is said of columns that alone tell nearly everything."""
+    kinds = {PERFECT: "leak", EVERYTHING: "one_feature"}
+    return [{"kind": kinds[one.kind], "text": str(one)} for one in getattr(model, "leaks_", ())]
 
 
 def stability_section(model: PathCV, place: Callable[[int], int]) -> dict[str, Any]:

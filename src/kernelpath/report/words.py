@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
 
 from kernelpath.report.summary_lines import turns
 from kernelpath.utils.provenance import ANOTHER_BRANCH
@@ -15,12 +17,52 @@ BRANCH_WORDS = (
 )
 
 
+MEASURES = {
+    "r2": "R2",
+    "f1": "F1",
+    "roc_auc": "ROC AUC",
+    "matthews_corrcoef": "Matthews correlation",
+}
+"""Measures whose names are no words."""
+SAME = 0.95
+"""Alignment of the kernels of two features from which they are said to say nearly the same."""
+MOST_NAMED = 5
+
+
+def measure_words(scoring: str) -> str:
+    """What scikit-learn's name of a measure says.
+
+    Examples
+    --------
+    >>> measure_words("r2"), measure_words("balanced_accuracy"), measure_words("roc_auc_ovr")
+    ('R2', 'balanced accuracy', 'ROC AUC, ovr')
+    >>> measure_words("neg_mean_absolute_error")
+    'negative mean absolute error'
+    """
+    if scoring in MEASURES:
+        return MEASURES[scoring]
+    first = next((one for one in MEASURES if scoring.startswith(f"{one}_")), None)
+    if first is not None:
+        return f"{MEASURES[first]}, {scoring[len(first) + 1 :].replace('_', ' ')}"
+    words = scoring.replace("_", " ")
+    return f"negative {words[4:]}" if words.startswith("neg ") else words
+
+
 def headline(summary: dict[str, Any]) -> str:
-    """One sentence that says the result, and a second if another ranking does better."""
+    """The result in a sentence: the model that one gets first; then what does better, if anything.
+
+    That is another ranking, or a plain model of all features by more than one standard error.
+    """
     cv = summary["cv"]
     if cv is None:
         return " ".join([_path_words(summary), *_turn_words(summary)])
-    return " ".join([_score_sentence(cv, summary["n_features"]), *_better_baseline(summary)])
+    return " ".join(
+        [
+            _score_sentence(cv, summary["n_features"]),
+            *_better_baseline(summary),
+            *_better_reference(summary),
+        ]
+    )
 
 
 def _path_words(summary: dict[str, Any]) -> str:
@@ -53,14 +95,11 @@ def _turn_words(summary: dict[str, Any]) -> list[str]:
 
 def _score_sentence(cv: dict[str, Any], total: int) -> str:
     best, chosen = cv["best"], cv["chosen"]
-    few = "The one feature" if total == 1 else f"{best['n_features']:,} of {total:,} features"
-    reach = f"{few} {_reach(best)} {score_words(best)} ({cv['scoring']})"
-    if chosen["n_features"] == best["n_features"]:
+    few = "The one feature" if total == 1 else _features(chosen["n_features"])
+    reach = f"{few} {_reach(chosen)} {score_words(chosen)} ({measure_words(cv['scoring'])})"
+    if chosen["n_features"] == best["n_features"] or best["score"] is None:
         return f"{reach}."
-    if cv["rule"] == "one_se" and chosen["n_features"] == cv["one_se"]["n_features"]:
-        return f"{reach}; {chosen['n_features']:,} {_reach(chosen)} it within one standard error."
-    count = "one" if chosen["n_features"] == 1 else f"{chosen['n_features']:,}"
-    return f"{reach}; the chosen {count} {_reach(chosen)} {score_words(chosen)}."
+    return f"{reach}; the best, {_features(best['n_features'])}, {best['score']:.3f}."
 
 
 def _reach(one: dict[str, Any]) -> str:
@@ -83,6 +122,39 @@ def _better_baseline(summary: dict[str, Any]) -> list[str]:
     return [f"{name} reaches {score:.3f} with {-k:,}."] if round(score, 3) > round(own, 3) else []
 
 
+def _better_reference(summary: dict[str, Any]) -> list[str]:
+    """The best plain model of all features, if it is more than one standard error above."""
+    above = [one for one in summary.get("references", ()) if one["above"]]
+    if not above:
+        return []
+    best = max(above, key=lambda one: one["score"])
+    return [f"{_reference_score(best)}: more than one standard error above."]
+
+
+def _reference_score(one: dict[str, Any]) -> str:
+    count = one["n_features"]
+    of = "the one feature" if count == 1 else f"all {count:,} features"
+    return f"{one['label']} on {of} reaches {one['score']:.3f}"
+
+
+def reference_words(summary: dict[str, Any]) -> str:
+    """Plain models of all features in one line, or "" if there are none.
+
+    Examples
+    --------
+    >>> one = {"label": "Boosting", "n_features": 19, "score": 0.6123, "se": 0.05}
+    >>> reference_words({"references": [one]})
+    'All 19 features: boosting 0.612 ± 0.050.'
+    """
+    known = [one for one in summary.get("references", ()) if one["score"] is not None]
+    if not known:
+        return ""
+    count = known[0]["n_features"]
+    few = "The one feature" if count == 1 else f"All {count:,} features"
+    each = [f"{one['label'][0].lower()}{one['label'][1:]} {score_words(one)}" for one in known]
+    return f"{few}: {', '.join(each)}."
+
+
 def score_words(one: dict[str, Any]) -> str:
     """Score and, if it is known, standard error, as "0.912 ± 0.010".
 
@@ -102,7 +174,7 @@ def score_words(one: dict[str, Any]) -> str:
 
 
 def remarks(summary: dict[str, Any]) -> list[dict[str, str]]:
-    """Notices about the result: nothing is selected, another branch, nothing above chance."""
+    """Notices about the result: columns that tell all, nothing selected, nothing above chance."""
     found = []
     if not any(summary["points"]["n_selected"]):
         found.append({"kind": "empty_path", "text": _empty_words(summary)})
@@ -113,7 +185,36 @@ def remarks(summary: dict[str, Any]) -> list[dict[str, str]]:
     if scores and None not in scores and scores[0] <= scores[1]:
         text = f"No size scores above chance ({scores[1]:.3f})."
         found.append({"kind": "chance", "text": text})
+    if cv is not None and (text := redundancy_words(summary)):
+        found.append({"kind": "redundancy", "text": text})
     return found
+
+
+def redundancy_words(summary: dict[str, Any]) -> str:
+    """Which of the chosen features say nearly the same, or "".
+
+    Examples
+    --------
+    >>> features = [{"name": name} for name in ("runs", "hits", "age")]
+    >>> similarity = [[1.0, 0.97, 0.2], [0.97, 1.0, 0.1], [0.2, 0.1, 1.0]]
+    >>> section = {"features": [0, 1, 2], "similarity": similarity}
+    >>> redundancy_words({"features": features, "redundancy": section, "method": "lp-kta"})
+    'runs and hits say nearly the same; the method nmmkl avoids copies.'
+    """
+    section = summary.get("redundancy")
+    if section is None or summary["method"] == "nmmkl":
+        return ""
+    near = np.array(section["similarity"], dtype=float) >= SAME
+    n_groups, group = connected_components(csr_array(near), directed=False)
+    sizes = np.bincount(group, minlength=n_groups)
+    if sizes.max(initial=0) < 2:
+        return ""
+    places = np.array(section["features"])[group == sizes.argmax()]
+    names = [str(summary["features"][i]["name"])[:40] for i in places]
+    if len(names) > MOST_NAMED:
+        names = [*names[: MOST_NAMED - 1], f"{len(names) - MOST_NAMED + 1} more"]
+    listed = f"{', '.join(names[:-1])} and {names[-1]}"
+    return f"{listed} say nearly the same; the method nmmkl avoids copies."
 
 
 def _empty_words(summary: dict[str, Any]) -> str:

@@ -1,0 +1,186 @@
+"""Columns that alone tell nearly everything: mostly, they are not known before the outcome.
+
+Only the first few columns of the path are suspects, and only if the curve rises at once.  Each is
+scored on the folds of the path by boosting on that column alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.metrics import get_scorer_names
+
+from kernelpath.errors import DataError, LeakWarning
+from kernelpath.evaluation.cross_validation import CrossValidation
+from kernelpath.evaluation.references import UNSERVED, fewer_rows, on_columns, usable_columns
+from kernelpath.evaluation.scores import PathScores, score_text
+from kernelpath.evaluation.work_plan import WorkMeter
+from kernelpath.predictors.trees import BoostingPredictor
+from kernelpath.utils.warn import warn
+
+PERFECT, EVERYTHING = "perfect", "everything"
+N_SUSPECTS = 3  # first columns of the path that are looked at
+NEAR = 0.01  # of the way from chance to a perfect score, or to the best one
+SUSPICIOUS = 0.03  # the same, for the curve at as many features as there are suspects
+FIRST_LOOK = 0.1  # the same, for the first fold of a suspect
+FEWEST_ROWS = 30  # for any of this to mean something
+HARDLY = 0.1  # of the way to a perfect score: a best one that is hardly above chance
+WITHOUT_PERFECT = ("positive_likelihood_ratio",)
+
+
+@dataclass(frozen=True)
+class Leak:
+    """A column that alone reaches nearly everything.
+
+    Attributes
+    ----------
+    column : int
+    name : str
+    score : float
+        Mean over the folds, with this column alone.
+    best : float
+        Best mean of the curve.
+    kind : {"perfect", "everything"}
+        Within one part in a hundred of a perfect score, or of what the best size gains over chance.
+
+    Examples
+    --------
+    >>> print(str(Leak(2, "earnings", 0.998, 0.999, "perfect"))[:56])
+    Column 'earnings' alone reaches 0.998, nearly perfect: c
+    """
+
+    column: int
+    name: str
+    score: float
+    best: float
+    kind: str
+
+    def __post_init__(self) -> None:
+        if self.kind not in (PERFECT, EVERYTHING):
+            raise ValueError(f"a leak cannot be {str(self.kind)[:40]!r}")
+
+    def __str__(self) -> str:
+        name, alone = repr(self.name[:60]), score_text(self.score)
+        if self.kind == PERFECT:
+            return (
+                f"Column {name} alone reaches {alone}, nearly perfect: check whether it is known "
+                "before the outcome, and leave it out if it is not."
+            )
+        return (
+            f"Nearly everything that the model knows comes from column {name}, which alone reaches "
+            f"{alone} (the best size {score_text(self.best)}); make sure that it is known before "
+            "the outcome."
+        )
+
+    def to_state(self) -> dict[str, Any]:
+        """What JSON can hold."""
+        return asdict(self)
+
+
+def perfect_score(scoring: str) -> float:
+    """Largest score of a measure; NaN if it has none, or is not one of scikit-learn's.
+
+    Examples
+    --------
+    >>> perfect_score("accuracy"), perfect_score("neg_mean_squared_error"), perfect_score("mine")
+    (1.0, 0.0, nan)
+    """
+    if scoring not in get_scorer_names() or scoring in WITHOUT_PERFECT:
+        return float("nan")
+    return 0.0 if scoring.startswith("neg_") else 1.0
+
+
+@dataclass(frozen=True)
+class Landmarks:
+    """Chance, the best score and a perfect one: what a score is measured by."""
+
+    chance: float
+    best: float
+    perfect: float
+
+    @classmethod
+    def of(cls, scores: PathScores) -> Landmarks:
+        """Those of a curve."""
+        best = float(scores.mean[scores.best()])
+        return cls(scores.chance_mean, best, perfect_score(scores.scoring))
+
+    def tell(self, se: float) -> bool:
+        """Whether the best score is clearly above chance."""
+        gain = self.best - self.chance
+        far = np.isnan(self.perfect) or gain > HARDLY * (self.perfect - self.chance)
+        return bool(gain > 2 * (0.0 if np.isnan(se) else se) and far)
+
+    def near_perfect(self, score: float, near: float = NEAR) -> bool:
+        """Whether a score is nearly perfect."""
+        return bool(self.perfect - score <= near * (self.perfect - self.chance))
+
+    def near_best(self, score: float, near: float = NEAR) -> bool:
+        """Whether a score gains nearly as much over chance as the best one."""
+        return bool(score - self.chance >= (1 - near) * (self.best - self.chance))
+
+    def kind(self, score: float) -> str:
+        """What a column alone with this score is, or ""."""
+        if self.near_perfect(score):
+            return PERFECT
+        return EVERYTHING if self.near_best(score) else ""
+
+
+def find_leaks(run: CrossValidation, scores: PathScores) -> tuple[Leak, ...]:
+    """Columns that alone reach nearly everything, the heaviest first.
+
+    None are named in a table of one column or of few rows, nor where the best score is hardly
+    above chance.
+    """
+    study, marks = run.study, Landmarks.of(scores)
+    usable = usable_columns(study)
+    if len(usable) < 2 or study.rows.n_rows < FEWEST_ROWS:
+        return ()
+    if np.isnan(marks.chance) or not marks.tell(float(scores.se[scores.best()])):
+        return ()
+    few = min(int(np.searchsorted(scores.n_features, N_SUSPECTS)), len(scores.n_features) - 1)
+    early = float(scores.mean[few])
+    if not (marks.near_best(early, SUSPICIOUS) or marks.near_perfect(early, SUSPICIOUS)):
+        return ()
+    suspects = [int(j) for j in run.path.entry_order()[:N_SUSPECTS] if j in usable]
+    found = []
+    for column in suspects:
+        alone = max(_alone(run, column, marks), _first_of_curve(scores, column))
+        if kind := marks.kind(alone):
+            name = str(run.path.feature_names[column])
+            found.append(Leak(column, name, alone, marks.best, kind))
+    return tuple(found)
+
+
+def _alone(run: CrossValidation, column: int, marks: Landmarks) -> float:
+    """Mean score of boosting on one column; of the first fold only, if that is not near."""
+    splits, _ = fewer_rows(run.splits, run.study.seed)
+    predictor = BoostingPredictor(8, random_state=run.study.seed)
+    study = on_columns(run.study, np.array([column]), predictor)
+    meter = WorkMeter(len(splits))
+    try:
+        (first,) = run.plain_scores("one column", study, splits[:1], meter)
+        if not (marks.near_best(first, FIRST_LOOK) or marks.near_perfect(first, FIRST_LOOK)):
+            return first
+        return float(np.mean(run.plain_scores("one column", study, splits, meter)))
+    except UNSERVED:
+        return -np.inf
+
+
+def _first_of_curve(scores: PathScores, column: int) -> float:
+    """Score of the curve at one feature, if every fold chose this column."""
+    try:
+        place = scores.position(1)
+    except DataError:
+        return -np.inf
+    chosen = [support.csr[[place]].indices.tolist() for support in scores.supports]
+    return float(scores.mean[place]) if all(one == [column] for one in chosen) else -np.inf
+
+
+def warn_of_leaks(leaks: Sequence[Leak]) -> None:
+    """Warn of columns that are nearly perfect alone."""
+    for one in leaks:
+        if one.kind == PERFECT:
+            warn(str(one), LeakWarning)
