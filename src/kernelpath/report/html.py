@@ -19,7 +19,7 @@ import jinja2
 
 from kernelpath.report.form import refuse_other_dicts
 from kernelpath.report.plain_text import visible
-from kernelpath.report.words import stability_words
+from kernelpath.report.words import measure_words, reference_words, stability_words
 from kernelpath.utils.atomic import replacing
 from kernelpath.utils.progress import working
 
@@ -41,7 +41,6 @@ PREFERRED_SIZE = 10
 """Size that is shown first when no cross-validation has chosen one."""
 MOST_CLASSES = 20
 RULES = {"one_se": "one standard error"}
-MEASURES = {"r2": "R²"}
 LONGEST_NAME = 80
 GRAVE = ("leak",)
 """Kinds of notices that come first, and alone."""
@@ -116,7 +115,8 @@ def render_html(
         most_rows=ROWS_WITHOUT_SCRIPTS,
         most_classes=MOST_CLASSES,
         facts=_facts(summary, method or summary["method"]),
-        measure=None if summary["cv"] is None else _measure(summary["cv"]["scoring"]),
+        measure=None if summary["cv"] is None else measure_words(summary["cv"]["scoring"]),
+        references=reference_words(dict(summary)),
         selects=any(summary["points"]["n_selected"]),
         varies=_varies(summary["points"]),
         weighted=len({w for one in summary["sizes"] for w in one["weights"]}) != 1,
@@ -237,7 +237,7 @@ def _facts(summary: Mapping[str, Any], method: str) -> list[str]:
     if cv is not None:
         facts += [
             _count(cv["n_folds"], "fold"),
-            f"measured by {_measure(cv['scoring'])}",
+            f"measured by {measure_words(cv['scoring'])}",
             f"size chosen by the rule “{RULES.get(cv['rule'], _words(cv['rule']))}”",
         ]
         nested = cv["nested"]
@@ -291,10 +291,6 @@ def _count(n: int, noun: str) -> str:
 
 def _words(name: str) -> str:
     return str(name).replace("_", " ")
-
-
-def _measure(scoring: str) -> str:
-    return MEASURES.get(scoring, _words(scoring))
 
 
 def _capitalized(text: str) -> str:

@@ -25,10 +25,10 @@ function sizeLines(size) {
 // -- with scores ---------------------------------------------------------------------------------
 
 // Models on all features, scored on the same folds.
-const references = () => (S.references || []).filter((one) => known(one.score));
+const references = () => (S.references || []).filter((one) => known(one.score)).map((one) => ({ ...one, label: `${one.label}, all ${whole(one.n_features)}` }));
 
 // The range of the curves, and of levels beside them unless these would press the curves flat.
-const MOST_STRETCH = 3;
+const MOST_STRETCH = 2;
 function scoreExtent() {
   const values = [];
   for (const one of [...S.sizes.map((s) => [s.score, s.se]), ...S.baselines.flatMap((b) => b.score.map((v) => [v, 0]))]) {
