@@ -13,6 +13,7 @@ from kernelpath.cli.console import (
     check_quiet,
     friendly_errors,
     print_json,
+    safe,
     say_files,
     say_notes,
 )
@@ -25,6 +26,9 @@ from kernelpath.utils.progress import begin
 if TYPE_CHECKING:
     from kernelpath.catalogue import Method
     from kernelpath.cli.run import Run, Scored
+
+SAID_FIRST = ("leak", "one_feature", "redundancy", "chance")
+"""Kinds of notices that stand beside the result."""
 
 
 def path_command(
@@ -67,8 +71,8 @@ def path_command(
 
     Every column but the target is a feature. Columns are taken raw: kernel widths adapt to each,
     so nothing needs scaling. The table that is printed gives, for round numbers of features, the
-    norm exponent p, how optimal the point is (KKT residual, and gap: what elimination cost),
-    and the heaviest features. Other methods than lp-kta have other parameters, or none.
+    heaviest ones; with --verbose also where they lie on the path and how optimal the point is
+    (for lp-kta the norm exponent p, the KKT residual, and gap: what elimination cost).
 
     With --cv the path is traced again in every fold, every size is scored on rows held out, and
     a model is kept at the number of features that a rule picks. A run that was killed goes on
@@ -169,38 +173,47 @@ def tell(
     if output.as_json:
         print_json(run.as_dict() | (more or {}), written)
         return
+    said: list[str] = []
     if not output.quiet:
         shape = f"{run.n_rows:,} rows, {run.path.n_features:,} features, {run.task}"
         if run.scored is None:
-            _tell_path(run, shape)
+            _tell_path(run, shape, output.verbose)
         else:
-            _tell_scores(run.scored, shape, run.seconds)
+            said = _tell_scores(run.scored, shape, run.seconds)
     if headline:
         typer.echo(headline)
-    say_notes(run.notes)
+    say_notes([note for note in run.notes if note not in said])
     say_files(written, output, run.size)
 
 
-def _tell_path(run: Run, shape: str) -> None:
+def _tell_path(run: Run, shape: str, verbose: bool) -> None:
     from kernelpath.cli.printing import path_rows, print_path
 
     typer.echo(f"{shape}: whole path in {run.seconds:.1f} s\n")
     if rows := path_rows(run.path, [run.size]):
-        print_path(rows, run.path.parameter_name)
+        print_path(rows, run.path.parameter_name, verbose)
         typer.echo()
 
 
-def _tell_scores(scored: Scored, shape: str, seconds: float) -> None:
+def _tell_scores(scored: Scored, shape: str, seconds: float) -> list[str]:
+    """Print the result first, then the table; return the notices that were said with it."""
     from kernelpath.cli.printing import baseline_lines, print_scores
-    from kernelpath.report.words import score_words
+    from kernelpath.report.words import reference_words, score_words
 
     plan, summary = scored.model.plan_, scored.summary
     typer.echo(f"{shape}: {plan.n_folds} folds x {plan.n_sizes} sizes in {seconds:.1f} s\n")
+    typer.echo(summary["headline"])
+    if plain := reference_words(summary):
+        typer.echo(plain)
+    said = [one["text"] for one in summary["notices"] if one["kind"] in SAID_FIRST]
+    for text in said:
+        typer.echo(safe(text, 400))
+    typer.echo()
     print_scores(summary)
     typer.echo()
-    typer.echo(summary["headline"])
     nested = summary["cv"]["nested"]
     if nested is not None:
         typer.echo(f"The whole procedure, the choice included: {score_words(nested)}.")
     for line in baseline_lines(summary):
         typer.echo(line)
+    return said

@@ -12,6 +12,7 @@ from kernelpath.catalogue import METHODS
 from kernelpath.cli.console import output_console, safe
 from kernelpath.path.feature_path import FeaturePath
 from kernelpath.path.points import BEYOND
+from kernelpath.report.words import measure_words
 
 ROUND = frozenset(m * 10**e for e in range(7) for m in (1, 2, 5))
 SAME_AS_SIZE = ("budget", "n_features")  # parameters that are a number of features
@@ -72,14 +73,16 @@ def _known(value: float | None) -> float | None:
     return None if value is None or value != value else value
 
 
-def print_path(rows: list[dict[str, Any]], parameter: str = "p") -> None:
-    """Print the compact table of a path; columns that would be empty are left out."""
+def print_path(rows: list[dict[str, Any]], parameter: str = "p", verbose: bool = False) -> None:
+    """Print the compact table of a path; with ``verbose`` its parameter and certificates too.
+
+    Columns that would be empty are left out.
+    """
     console, table = output_console(), _new_table()
-    columns = {
-        "features": (9, [f"{row['n_features']:,}" for row in rows]),
-        **_parameter_column(rows, parameter),
-        **_certificate_columns(rows, always=parameter == "p"),
-    }
+    columns = {"features": (9, [f"{row['n_features']:,}" for row in rows])}
+    if verbose:
+        columns |= _parameter_column(rows, parameter)
+        columns |= _certificate_columns(rows, always=parameter == "p")
     # Numbers keep their width in a narrow terminal; only the names are cut.
     for name, (width, _) in columns.items():
         table.add_column(name, justify="right", no_wrap=True, min_width=width)
@@ -88,7 +91,7 @@ def print_path(rows: list[dict[str, Any]], parameter: str = "p") -> None:
     for row_cells in zip(*(cells for _, cells in columns.values()), names):
         table.add_row(*row_cells)
     console.print(table)
-    if any(map(_is_beyond, rows)):
+    if verbose and any(map(_is_beyond, rows)):
         note = "* beyond the ends of the path, by another elimination tolerance at that p"
         console.print(Text(note, style="dim"))
 
@@ -139,7 +142,7 @@ def print_scores(summary: dict[str, Any]) -> None:
     rows = {size["n_features"]: size for size in summary["sizes"]}
     console, table = output_console(), _new_table()
     shown = shown_sizes(sorted(rows), marks)
-    measure = safe(cv["scoring"], 30)
+    measure = safe(measure_words(cv["scoring"]), 30)
     said = {k: ", ".join(marks.get(k, [])) for k in shown}
     widths = (9, max(len(measure), 7), 6, max(map(len, said.values())))
     for name, width in zip(("features", measure, "se"), widths):

@@ -130,6 +130,8 @@ class Run:
                 for size in summary["sizes"]
             ],
             "baselines": summary["baselines"],
+            "references": summary["references"],
+            "notices": summary["notices"],
         }
 
 

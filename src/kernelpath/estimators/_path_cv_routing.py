@@ -22,7 +22,7 @@ def gives(method: str) -> Any:
         own = is_own(self.predictor)
         shares = self.probability or getattr(self.predictor, "name", self.predictor) in GIVE_SHARES
         if method == "predict_proba" and own and not shares:
-            raise AttributeError("PathCV has predict_proba with probability=True only")
+            return False
         model = getattr(self, "model_", None)
         if model is not None:
             given = model.has_proba if method == "predict_proba" else model.has_decision
@@ -32,6 +32,21 @@ def gives(method: str) -> Any:
         return hasattr(self.predictor, method)
 
     return check
+
+
+def why_no_shares(model: PathCV) -> str:
+    """Why there is no ``predict_proba``, and what to set."""
+    if getattr(model, "task_", model.task) == "regression":
+        return "PathCV has predict_proba for classes only, and this target is continuous"
+    if is_own(model.predictor):
+        return (
+            "PathCV has no predict_proba here: set probability=True, which calibrates the SVMs, or "
+            "predictor='logistic', and fit again"
+        )
+    return (
+        f"the predictor {type(model.predictor).__name__} has no predict_proba; take one that has, "
+        "such as predictor='logistic'"
+    )
 
 
 def with_task_tags(tags: Any, kind: str, predictor: Any) -> Any:

@@ -343,6 +343,14 @@ class PathCV(NotebookCard, PlainSelector, BaseEstimator):
         model = self._model(n_features)
         return model.proba(self._new_rows(X, n_features))
 
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """Called for what is not there: say what to set for it."""
+            if name == "predict_proba":
+                raise AttributeError(routing.why_no_shares(self))
+            return self.__getattribute__(name)  # raises what it raised
+
     def score(
         self, X: Any, y: ArrayLike, *, n_features: int | None = None, **score_params: Any
     ) -> float:
@@ -527,6 +535,18 @@ class PathCV(NotebookCard, PlainSelector, BaseEstimator):
 
         check_is_fitted(self, "model_")
         return summarize_cv(self)
+
+    def save_html(self, file: str | os.PathLike, *, title: str | None = None) -> None:
+        """Write the page of the result: one file that needs nothing else.
+
+        Parameters
+        ----------
+        file : str or path-like
+        title : str, optional
+        """
+        from kernelpath.report.html import save_html
+
+        save_html(self, file, title=title)
 
     def save(self, file: Any, *, n_features: int | Sequence[int] | None = None) -> None:
         """Write the model, its scores and its path to one file, without pickle.

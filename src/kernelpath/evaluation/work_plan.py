@@ -73,8 +73,9 @@ class WorkPlan:
         return (
             f"PathCV: {self.n_rows:,} rows, {self.n_columns:,} columns; "
             f"{self.n_folds} folds x {self.n_sizes} sizes{paths}: the path is traced "
-            f"{self.n_traces:,} times, {self.n_fits:,} models to score{tuning}{plain}, then one size "
-            f"on all rows{again}; about {max(self.memory / 2**20, 1):,.0f} MB of working memory."
+            f"{self.n_traces:,} times, {self.n_fits:,} models to score{tuning}{plain}, then one "
+            f"size on all rows{again}; about {max(self.memory / 2**20, 1):,.0f} MB of working "
+            "memory."
         )
 
 

@@ -50,7 +50,7 @@ ALIKE = 0.2
 
 @working("page")
 def render_html(
-    summary: Mapping[str, Any],
+    summary: Any,
     *,
     title: str | None = None,
     command: str | None = None,
@@ -64,8 +64,8 @@ def render_html(
 
     Parameters
     ----------
-    summary : dict
-        What `summarize_path` or `summarize_cv` returns.
+    summary : dict, PathCV, Comparison or FeaturePath
+        What `summarize_path` or `summarize_cv` returns, or what has such a summary.
     title : str, optional
         Name of the page.
     command : str, optional
@@ -91,12 +91,7 @@ def render_html(
     >>> page.startswith("<!doctype html>"), "<title>Twenty features</title>" in page
     (True, True)
     """
-    if not isinstance(summary, Mapping):
-        raise TypeError(
-            "a page is made from a summary, such as path.summary(X, y), "
-            f"got {type(summary).__name__}"
-        )
-    refuse_other_dicts(summary)
+    summary = _summary_of(summary)
     script = _script()
     shown = first_size(summary)
     return _template().render(
@@ -129,7 +124,7 @@ def render_html(
 
 
 def save_html(
-    summary: Mapping[str, Any],
+    summary: Any,
     file: str | os.PathLike[str],
     *,
     title: str | None = None,
@@ -141,8 +136,8 @@ def save_html(
 
     Parameters
     ----------
-    summary : dict
-        What `summarize_path` or `summarize_cv` returns.
+    summary : dict, PathCV, Comparison or FeaturePath
+        What `summarize_path` or `summarize_cv` returns, or what has such a summary.
     file : str or path
         File to write; its directory must exist.
     title, command, files, method
@@ -163,6 +158,19 @@ def save_html(
     page = render_html(summary, title=title, command=command, files=files, method=method)
     with replacing(file) as handle:
         handle.write(page.encode("utf-8"))
+
+
+def _summary_of(given: Any) -> Mapping[str, Any]:
+    """A summary as it is, or that of a model or a path."""
+    if not isinstance(given, Mapping) and callable(getattr(given, "summary", None)):
+        given = given.summary()
+    if not isinstance(given, Mapping):
+        raise TypeError(
+            "a page is made from a summary, such as path.summary(X, y), or from a fitted PathCV, "
+            f"got {type(given).__name__}"
+        )
+    refuse_other_dicts(given)
+    return given
 
 
 def summary_json(summary: Mapping[str, Any]) -> str:

@@ -18,7 +18,7 @@ from kernelpath.evaluation.scores import PathScores
 from kernelpath.kernels import FeatureKernel, check_traced, feature_kernel_settings
 from kernelpath.path.feature_path import FeaturePath
 from kernelpath.report.form import FORMAT, VERSION
-from kernelpath.report.summary_data import describe_data, notices
+from kernelpath.report.summary_data import describe_data, identifier_notices, notices
 from kernelpath.report.summary_lines import sizes_at_junctures, weight_lines
 from kernelpath.report.summary_views import MOST_COMPARED, feature_views, redundancy
 from kernelpath.report.words import headline, remarks
@@ -223,7 +223,7 @@ class _Maker:
         """Facts about the table, and views of the heaviest features by the kernel ``given``."""
         self._out["data"] = describe_data(table.in_own_units(), y, task)
         table = table.within_reach()
-        self._out["notices"] = notices(self._out["data"])
+        self._out["notices"] = notices(self._out["data"]) + identifier_notices(table)
         order = self._heaviest()
         if not order:
             return

@@ -23,12 +23,13 @@ def describe_data(table: Table, y: NDArray, task: str) -> dict[str, Any]:
     """Size, target and odd columns of a table, as plain numbers and text."""
     n_rows, n_columns = table.shape
     constant = constant_columns(table)
+    held = np.delete(constant, table.identifiers)  # those are left out, whatever they hold
     return {
         "n_rows": n_rows,
         "n_features": n_columns,
         "sparse": bool(sp.issparse(table.values)),
         "n_categorical": int(np.count_nonzero(table.categorical)),
-        "n_constant": int(constant.sum()),
+        "n_constant": int(held.sum()),
         "n_duplicates": int(n_duplicates(table.values, constant)),
         "task": task,
         "target": _describe_target(y, task),
@@ -86,6 +87,16 @@ def notices(data: dict[str, Any]) -> list[dict[str, str]]:
         text = f"{few} few: scores and rankings vary a lot by chance."
         found.append(("few_rows", text))
     return [{"kind": kind, "text": text} for kind, text in found]
+
+
+def identifier_notices(table: Table) -> list[dict[str, str]]:
+    """Which columns were left out because they name rows."""
+    if len(table.identifiers) == 0:
+        return []
+    label, one = table.label(table.identifiers), len(table.identifiers) == 1
+    text = f"{label[0].upper()}{label[1:]} {'names' if one else 'name'} rows and "
+    text += "is left out." if one else "are left out."
+    return [{"kind": "identifiers", "text": text}]
 
 
 def _columns(count: int, one: str, many: str | None = None) -> str:

@@ -142,17 +142,22 @@ def reference_words(summary: dict[str, Any]) -> str:
 
     Examples
     --------
-    >>> one = {"label": "Boosting", "n_features": 19, "score": 0.6123, "se": 0.05}
+    >>> one = {"label": "Boosting", "n_features": 19, "score": 0.6123, "se": 0.05, "note": ""}
     >>> reference_words({"references": [one]})
     'All 19 features: boosting 0.612 ± 0.050.'
     """
-    known = [one for one in summary.get("references", ()) if one["score"] is not None]
-    if not known:
+    given = summary.get("references", ())
+    count = next((one["n_features"] for one in given if one["n_features"]), None)
+    if count is None:
         return ""
-    count = known[0]["n_features"]
     few = "The one feature" if count == 1 else f"All {count:,} features"
-    each = [f"{one['label'][0].lower()}{one['label'][1:]} {score_words(one)}" for one in known]
-    return f"{few}: {', '.join(each)}."
+    return f"{few}: {', '.join(map(_reference_part, given))}."
+
+
+def _reference_part(one: dict[str, Any]) -> str:
+    label = f"{one['label'][0].lower()}{one['label'][1:]}"
+    score = "" if one["score"] is None else f" {score_words(one)}"
+    return f"{label}{score}" + (f" ({one['note']})" if one["note"] else "")
 
 
 def score_words(one: dict[str, Any]) -> str:
@@ -199,7 +204,7 @@ def redundancy_words(summary: dict[str, Any]) -> str:
     >>> similarity = [[1.0, 0.97, 0.2], [0.97, 1.0, 0.1], [0.2, 0.1, 1.0]]
     >>> section = {"features": [0, 1, 2], "similarity": similarity}
     >>> redundancy_words({"features": features, "redundancy": section, "method": "lp-kta"})
-    'runs and hits say nearly the same; the method nmmkl avoids copies.'
+    'runs and hits say nearly the same; NMMKL (--method nmmkl) avoids copies.'
     """
     section = summary.get("redundancy")
     if section is None or summary["method"] == "nmmkl":
@@ -214,7 +219,7 @@ def redundancy_words(summary: dict[str, Any]) -> str:
     if len(names) > MOST_NAMED:
         names = [*names[: MOST_NAMED - 1], f"{len(names) - MOST_NAMED + 1} more"]
     listed = f"{', '.join(names[:-1])} and {names[-1]}"
-    return f"{listed} say nearly the same; the method nmmkl avoids copies."
+    return f"{listed} say nearly the same; NMMKL (--method nmmkl) avoids copies."
 
 
 def _empty_words(summary: dict[str, Any]) -> str:
