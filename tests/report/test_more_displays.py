@@ -111,8 +111,7 @@ def test_zeros_are_drawn_at_a_floor_that_is_said():
     for line in (zero_kkt, zero_gap):
         np.testing.assert_array_equal(line.get_ydata(), [np.nan, display.floor, np.nan])
     assert display.floor < 1e-17 < ROUNDING
-    ticks = dict(zip(ax.get_yticks(), [text.get_text() for text in ax.get_yticklabels()]))
-    assert ticks[display.floor] == "0"
+    assert all(tick > 1e-17 for tick in ax.get_yticks())  # 0 has no place on the scale
     assert set(words(ax)) == {"exact zeros, drawn here", "KKT residual", "gap", "rounding error"}
     low, high = ax.get_ylim()
     assert low < display.floor

@@ -35,6 +35,10 @@ function cut(text, longest) {
   if (letters.length === 0) return "(no name)";
   return letters.length <= longest ? letters.join("") : letters.slice(0, longest - 1).join("") + "…";
 }
+// A name as text that may go on in the next line after a sign between its words.
+function breakable(text) {
+  return text.split(/(?<=[_/.-])(?=[^_/.-])/).flatMap((part, i) => (i ? [html("wbr"), part] : [part]));
+}
 const fullName = (place) => S.features[place].name;
 const nameOf = (place, longest = 80) => cut(fullName(place), longest);
 const whole = (n) => n.toLocaleString("en-GB");

@@ -71,7 +71,7 @@ const table = {
   },
 
   line(row, top) {
-    const name = html("bdi", { class: "name", dir: "auto", title: visible(row.name) }, cut(row.name, 80));
+    const name = html("bdi", { class: "name", dir: "auto", title: visible(row.name) }, ...breakable(cut(row.name, 80)));
     const fill = html("i", {});
     fill.style.width = top > 0 ? `${Math.max(0, (100 * (row.weight || 0)) / top)}%` : "0";
     const bar = html("span", { class: "meter", "aria-hidden": "true" }, fill);
