@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 SCALES = ("log", "linear", "fraction")
 BACKGROUND = {"fc": "white", "ec": "none", "alpha": 0.85, "pad": 0.8}  # hides the grid
-LONGEST_NAME = 30  # letters right of the axes
+LONGEST_NAME = 30  # letters of a curve
 NO_FOLD = "No fold is finished, so there are no scores yet."
 NO_SCORES = "The path was not cross-validated: there are no scores."
 DASHES = ("-", "--", ":", "-.")  # once all colours are used
@@ -53,7 +53,7 @@ MOST_STRETCH = 2.0
 """Levels beside the curves are drawn unless the axis would grow by more than this factor."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # arrays have no plain answer to ==
 class ScoreCurve:
     """Mean score and its standard error against the number of features.
 
@@ -364,7 +364,7 @@ class AccuracyDisplay(Picture):
 
         return [
             Line2D(
-                [], [], color=self._color(curve), label=label(curve.name).replace("$", r"\$"),
+                [], [], color=self._color(curve), label=label(curve.name, LONGEST_NAME).replace("$", r"\$"),
                 lw=2.4 if curve is self.main else 1.3,
                 ls=":" if curve in self.references else "-",
             )
@@ -486,7 +486,7 @@ def _write_outside(
     for word, edge in (("below", bottom), ("above", top)):
         found = [(name, y) for name, y in levels if (y < bottom) == (word == "below")]
         if found:
-            words = ", ".join(f"{label(name)} {y:.3f}" for name, y in found)
+            words = ", ".join(f"{label(name, LONGEST_NAME)} {y:.3f}" for name, y in found)
             words = f"{word}: {words}".replace("-", "\N{MINUS SIGN}").replace("$", r"\$")
             taken = np.vstack([taken, write_on_line(ax, words, edge, taken)])
     return taken
