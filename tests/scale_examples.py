@@ -21,7 +21,8 @@ MIXED = np.array([1e-300, 1e300, 1.0, 1e-160])
 
 def path_cv(**settings):
     """A small cross-validation."""
-    return kp.PathCV(kp.LpKTASelector(step=0.5), cv=2, n_features=[1, 3], **settings)
+    quick = {"cv": 2, "n_features": [1, 3], "references": False}
+    return kp.PathCV(kp.LpKTASelector(step=0.5), **quick, **settings)
 
 
 def _l1kr(kind, *arguments, **settings):

@@ -31,4 +31,6 @@ def test_models(name):
         table = pd.DataFrame(X, columns=list("abcde")).assign(town=np.where(Y, "Ulm", "Bonn"))
     np.testing.assert_allclose(model.predict(table), KNOWN["predictions"][name], rtol=1e-9)
     target = np.array(KNOWN["z"]) if name == "numbers" else Y
+    assert model.references is True  # which the file does not know
+    model.set_params(references=False)
     assert np.isfinite(model.fit(table, target).scores_.mean).all()  # refits with its settings

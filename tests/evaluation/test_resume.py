@@ -310,7 +310,8 @@ class Slow(GaussianNB):
 
 n = 0
 X, y = ring(60)
-model = kp.PathCV(f_classif, predictor=Slow(), cv=3, n_features=[1, 2, 4], memory=sys.argv[1])
+model = kp.PathCV(f_classif, predictor=Slow(), cv=3, n_features=[1, 2, 4], memory=sys.argv[1],
+    references=False)
 model.fit(X, y)
 print("done", n, model.scores_.per_fold.ravel().tolist(), flush=True)
 """
