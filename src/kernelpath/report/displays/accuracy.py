@@ -362,15 +362,14 @@ class AccuracyDisplay(Picture):
         """Entries of a legend; a name is text, whatever is in it."""
         from matplotlib.lines import Line2D
 
-        return [
-            Line2D(
-                [], [], color=self._color(curve), label=label(curve.name, LONGEST_NAME).replace("$", r"\$"),
-                lw=2.4 if curve is self.main else 1.3,
-                ls=":" if curve in self.references else "-",
-            )
-            for curve in (self.main, *others)
-            if curve.known
-        ]  # fmt: skip
+        handles = []
+        for curve in (self.main, *others):
+            if curve.known:
+                name = label(curve.name, LONGEST_NAME).replace("$", r"\$")
+                style = {"lw": 2.4 if curve is self.main else 1.3, "color": self._color(curve)}
+                dots = ":" if curve in self.references else "-"
+                handles.append(Line2D([], [], label=name, ls=dots, **style))
+        return handles
 
     def _draw_main(self, ax: Any) -> None:
         x, curve = self._x(self.main.n_features), self.main
