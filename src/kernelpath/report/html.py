@@ -258,11 +258,18 @@ def _facts(summary: Mapping[str, Any], method: str) -> list[str]:
 
 
 def _agreement(summary: Mapping[str, Any]) -> dict[str, Any] | None:
-    """What is said of the stability index, and whether it has enough points for a curve."""
+    """What is said of the stability index, whether it has a curve, and folds differ at all."""
     if summary["stability"] is None:
         return None
-    told = [value for value in summary["stability"]["index"] if value is not None]
-    return {"drawn": len(told) > 1, "words": stability_words(dict(summary))}
+    section, words = summary["stability"], stability_words(dict(summary))
+    told = [value for value in section["index"] if value is not None]
+    alike = len(told) > 1 and min(told) == 1
+    shares = (share for row in section["rows"] for share in row["frequency"])
+    return {
+        "drawn": len(told) > 1 and not alike,
+        "words": f"Every fold chooses the same ones at every size. {words}" if alike else words,
+        "differs": any(share is not None and 0 < share < 1 for share in shares),
+    }
 
 
 def _notices(summary: Mapping[str, Any]) -> list[tuple[str, list[str]]]:
