@@ -121,7 +121,7 @@ def wine() -> LoadedTable:
     Examples
     --------
     >>> table = wine()
-    >>> table.X.shape, sorted(set(table.y))
+    >>> table.X.shape, sorted(set(table.y.tolist()))
     ((178, 13), ['cultivar 1', 'cultivar 2', 'cultivar 3'])
     """
     import numpy as np
