@@ -55,6 +55,15 @@ def test_the_guide_to_the_report_runs(tmp_path, monkeypatch):
     assert (tmp_path / "stability.png").stat().st_size > 10_000
 
 
+def test_the_guide_to_path_cv_runs(capsys):
+    names: dict = {}
+    for block in python_blocks(ROOT / "docs" / "guide" / "path_cv.md"):
+        exec(compile(block, "path_cv.md", "exec"), names)
+    said = capsys.readouterr().out
+    assert said.startswith("logistic 0.")
+    assert "perfect Column 'bill' alone reaches" in said
+
+
 def test_the_guide_to_comparisons_runs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     names: dict = {}

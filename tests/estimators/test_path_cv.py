@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 from sklearn.dummy import DummyClassifier
+from sklearn.exceptions import NotFittedError
 from sklearn.feature_selection import f_classif
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import accuracy_score, balanced_accuracy_score, make_scorer, r2_score
@@ -21,6 +22,7 @@ from sklearn.model_selection import (
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
 
 import kernelpath as kp
 from evaluation.helpers import JOINT, WEIGHTED, curve, path_cv, ring, same_scores, three_classes
@@ -394,3 +396,32 @@ def test_baselines_on_given_axes_are_in_a_legend():
     inside = axes[0].get_window_extent()
     assert axes[0].get_legend().get_window_extent().x1 <= inside.x1
     plt.close(figure)
+
+
+def test_what_is_missing_for_probabilities_is_said():
+    model = path_cv().fit(X, Y)
+    with pytest.raises(AttributeError, match="probability=True.* or predictor='logistic'"):
+        model.predict_proba(X)
+    assert not hasattr(model, "predict_proba")
+    with pytest.raises(AttributeError, match="target is continuous"):
+        _ = path_cv().fit(X, X[:, 0]).predict_proba
+    with pytest.raises(AttributeError, match="the predictor LinearSVC has no predict_proba"):
+        _ = path_cv(predictor=LinearSVC()).fit(X, Y).predict_proba
+    assert path_cv(predictor="logistic").fit(X, Y).predict_proba(X).shape == (len(X), 2)
+    with pytest.raises(AttributeError, match="has no attribute 'nonsense'"):
+        _ = model.nonsense
+    with pytest.raises(NotFittedError):
+        _ = path_cv().sizes_with_model
+
+
+def test_a_model_writes_its_page(tmp_path):
+    model = path_cv().fit(X, Y)
+    model.save_html(tmp_path / "page.html", title="Mine")
+    kp.save_html(model, tmp_path / "same.html", title="Mine")
+    page = (tmp_path / "page.html").read_text("utf-8")
+    assert "<title>Mine</title>" in page
+    assert page == (tmp_path / "same.html").read_text("utf-8")
+    kp.save_html(model.path_, tmp_path / "path.html")
+    assert (tmp_path / "path.html").exists()
+    with pytest.raises(TypeError, match="or from a fitted PathCV"):
+        kp.save_html(3, tmp_path / "none.html")

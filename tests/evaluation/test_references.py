@@ -14,6 +14,7 @@ from sklearn.naive_bayes import GaussianNB
 
 import kernelpath as kp
 from evaluation.helpers import path_cv, ring
+from kernelpath.errors import ReadingWarning
 from kernelpath.evaluation import references as module
 from kernelpath.evaluation.checkpoint import fold_key
 from kernelpath.evaluation.references import ReferenceScore, make_references
@@ -104,7 +105,7 @@ def test_estimators_of_others_are_held_against_them_too():
 
 def test_identifiers_are_none_of_all_columns():
     frame = pd.DataFrame(X[:, :3], columns=list("abc")).assign(row_id=np.arange(len(X)))
-    with pytest.warns(kp.errors.ReadingWarning):
+    with pytest.warns(ReadingWarning):
         model = scored(frame, Y)
     assert model.reference_scores_["boosting"].n_features == 3
     kinds = {one["kind"]: one["text"] for one in model.summary()["notices"]}

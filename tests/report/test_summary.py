@@ -19,7 +19,13 @@ from kernelpath.report.form import schema
 from kernelpath.report.summary import summarize_path
 from kernelpath.report.summary_data import describe_data, notices
 from kernelpath.report.summary_views import feature_views, kernel_curve, redundancy
-from kernelpath.report.words import headline, remarks, stability_words
+from kernelpath.report.words import (
+    headline,
+    redundancy_words,
+    reference_words,
+    remarks,
+    stability_words,
+)
 from kernelpath.tables.table import as_column_table
 
 HOSTILE = ["<script>alert(1)</script>", '"quoted"', "=1+1", "\U0001f600", "\u202eright", "x" * 300]
@@ -405,6 +411,70 @@ def test_a_better_baseline_is_in_the_headline():
     for score in (0.5501, 0.55, 0.5, None):  # not by what the written digits show
         equal = {"name": "f_test", "n_features": [3], "score": [score]}
         assert headline(base | {"baselines": [equal]}) == own
+
+
+REFERENCE = {
+    "name": "boosting", "label": "Boosting", "n_features": 9, "score": 0.612, "se": 0.02,
+    "difference": 0.05, "difference_se": 0.01, "above": True, "note": "",
+}  # fmt: skip
+
+
+def test_a_better_reference_is_in_the_headline():
+    best = {"n_features": 4, "score": 0.55, "se": 0.01}
+    base = {"n_features": 9, "baselines": []}
+    base["cv"] = {"scoring": "r2", "rule": "best", "best": best, "chosen": best}
+    own = "4 features reach 0.550 ± 0.010 (R2)."
+    assert headline(base) == own  # a summary of before
+    ridge = REFERENCE | {"label": "Ridge regression", "score": 0.6}
+    assert headline(base | {"references": [ridge, REFERENCE]}) == (
+        f"{own} Boosting on all 9 features reaches 0.612: more than one standard error above."
+    )
+    near = REFERENCE | {"above": False}
+    assert headline(base | {"references": [near]}) == own
+    assert reference_words({"references": [ridge, near]}) == (
+        "All 9 features: ridge regression 0.600 ± 0.020, boosting 0.612 ± 0.020."
+    )
+
+
+def test_references_that_were_left_out_are_told_with_the_others():
+    absent = dict.fromkeys(("n_features", "score", "se")) | {"label": "Boosting", "note": "why"}
+    assert reference_words({"references": [absent]}) == ""
+    assert reference_words({"references": [REFERENCE | {"label": "Ridge"}, absent]}) == (
+        "All 9 features: ridge 0.612 ± 0.020, boosting (why)."
+    )
+    assert reference_words({"references": [REFERENCE | {"n_features": 1}]}).startswith("The one")
+
+
+def test_a_reference_is_above_by_more_than_its_paired_standard_error():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(150, 4))
+    y = (X[:, 0] * X[:, 1] > 0).astype(int)
+    model = kp.PathCV(predictor="logistic", cv=3, n_features=[1]).fit(X, y)
+    ridge, boosting = model.summary()["references"]
+    for one in (ridge, boosting):
+        folds = model.reference_scores_[one["name"]].per_fold - model.scores_.per_fold[:, 0]
+        assert one["difference"] == pytest.approx(folds.mean(), rel=1e-6)
+        assert one["above"] == (folds.mean() > folds.std(ddof=1) / np.sqrt(3))
+    assert boosting["above"]
+    assert "Boosting on all 4 features reaches" in model.summary()["headline"]
+
+
+def test_chosen_features_that_say_the_same_are_named():
+    rng = np.random.default_rng(0)
+    one = rng.normal(size=120)
+    X = np.column_stack([one, one + 1e-3 * rng.normal(size=120), rng.normal(size=120)])
+    model = kp.PathCV(cv=2, predictor="logistic", n_features=[3], references=False)
+    summary = model.fit(X, one + rng.normal(size=120)).summary()
+    (notice,) = (one for one in summary["notices"] if one["kind"] == "redundancy")
+    assert notice["text"] == "x0 and x1 say nearly the same; NMMKL (--method nmmkl) avoids copies."
+    assert redundancy_words(summary | {"method": "nmmkl"}) == ""
+
+
+def test_many_features_that_say_the_same_are_counted():
+    features = [{"name": f"f{i}"} for i in range(8)]
+    section = {"features": list(range(8)), "similarity": np.ones((8, 8)).tolist()}
+    text = redundancy_words({"features": features, "redundancy": section, "method": "lp-kta"})
+    assert text.startswith("f0, f1, f2, f3 and 4 more say nearly the same")
 
 
 @pytest.mark.parametrize(
