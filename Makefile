@@ -7,7 +7,7 @@ STAMP := $(VENV)/.installed
 .PHONY: help demo test harden lint bench readme clean
 
 help:
-	@echo "make demo   run the main job on built-in data, results in demo-run/"
+	@echo "make demo   run the main job on a real and on a wide table, results in demo-run/"
 	@echo "make test   lint, types and all tests"
 	@echo "make lint   lint, format and types only"
 	@echo "make harden thousands of damaged files, kills and hostile inputs, with a table of counts"

@@ -4,28 +4,28 @@ from __future__ import annotations
 
 import runpy
 import shutil
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
 import matplotlib as mpl
-import pandas as pd
 from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import train_test_split
 
 import kernelpath as kp
 from kernelpath.report.displays.accuracy import AccuracyDisplay, save_scores
-from kernelpath.report.displays.path import save_plot
 
 IMAGES = Path(__file__).parent / "images"
 
 
-def demo_path() -> None:
-    """Draw the path of the demo table."""
-    data = kp.datasets.make_wide()
-    frame = pd.DataFrame(data.X, columns=data.feature_names)
-    path = kp.LpKTASelector().fit(frame, data.y).path_
-    save_plot(path, IMAGES / "demo-path.png")
-    print(f"wrote {IMAGES.name}/demo-path.png")
+def demo() -> None:
+    """Keep the first picture of the demo."""
+    with tempfile.TemporaryDirectory() as folder:
+        command = [sys.executable, "-m", "kernelpath", "demo", "--only", "wine", "--out", folder]
+        subprocess.run(command, check=True)
+        shutil.copyfile(Path(folder, "wine", "accuracy.png"), IMAGES / "demo-accuracy.png")
+    print(f"wrote {IMAGES.name}/demo-accuracy.png")
 
 
 def how_many_features() -> None:
@@ -33,14 +33,7 @@ def how_many_features() -> None:
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     X_train, _, y_train, _ = train_test_split(X, y, test_size=0.3, stratify=y, random_state=0)
     model = kp.PathCV(kp.LpKTASelector(), baselines=("f_test", "forest")).fit(X_train, y_train)
-    display = AccuracyDisplay.from_scores(
-        model.scores_,
-        chosen=model.operating_point_.n_features,
-        baselines=model.baseline_scores_,
-        n_columns=X.shape[1],
-        label="lp-kta",
-    )
-    save_scores(display, IMAGES / "how-many-features.png")
+    save_scores(AccuracyDisplay.from_model(model), IMAGES / "how-many-features.png")
     print(f"wrote {IMAGES.name}/how-many-features.png: {model.operating_point_}")
     report_page(model)
 
@@ -75,7 +68,7 @@ def turning_back() -> None:
 def main() -> None:
     """Draw all pictures."""
     IMAGES.mkdir(exist_ok=True)
-    demo_path()
+    demo()
     turning_back()
     how_many_features()
 

@@ -137,7 +137,9 @@ COMMANDS: dict[str, Job] = {
         "predict fisher new.csv",
         "path doses.csv -t dose --drop town --method lasso-lw --cv 2 --sizes 1,3 --json",
     ),
-    "demo": commands("demo --rows 100 --features 300 --out demo", "demo --rows 60 --features 80"),
+    "demo": commands(
+        "demo --rows 100 --features 300 --out demo", "demo --only wide --rows 60 --features 80"
+    ),
     "methods": commands("methods", "methods --json"),
     "verbose": commands(f"path genes.csv -t outcome --drop patient {FOLDS} --verbose"),
 }

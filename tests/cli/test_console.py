@@ -1,4 +1,4 @@
-"""What reaches the terminal: help, version, progress, the demo, and hostile names."""
+"""What reaches the terminal: help, version, progress, and hostile names."""
 
 from __future__ import annotations
 
@@ -243,28 +243,6 @@ def test_help_wraps_its_paragraphs():
     start = next(i for i, line in enumerate(lines) if line.startswith("Every column"))
     paragraph = lines[start : lines.index("", start)]
     assert all(len(line) > 60 for line in paragraph[:-1])
-
-
-def test_demo(tmp_path):
-    result = done("demo", "--rows", 200, "--features", 300, "--out", tmp_path / "run")
-    said = re.search(r"(\d+) of the (\d+) relevant features are the first \2 of", result.stdout)
-    found, relevant = map(int, said.groups())
-    assert relevant >= found >= relevant - 3
-    assert sorted(p.name for p in (tmp_path / "run").iterdir()) == FILES
-    assert load_path(tmp_path / "run" / "path.kpath").n_features == 300
-    text = done("demo", "--rows", 200, "--features", 300, "--json").stdout
-    numbers = json.loads(text)
-    assert (numbers["n_relevant"], numbers["n_relevant_first"]) == (relevant, found)
-    assert len(numbers["selected"]) == relevant
-    other = done("demo", "--rows", 200, "--features", 300, "--json", "--seed", 1).stdout
-    assert json.loads(other)["selected"] != numbers["selected"]
-
-
-def test_demo_as_a_program():
-    result = run_program("demo", "--rows", 200, "--features", 300, "-j", 1)
-    assert result.returncode == 0
-    assert result.stderr == ""
-    assert "relevant features are the first" in result.stdout
 
 
 @pytest.mark.parametrize("words", [["--help"], ["path", "--help"], ["--version"], ["methods"]])

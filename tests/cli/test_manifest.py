@@ -23,7 +23,7 @@ def commands(table, out):
         "path": ["path", table, "-t", "outcome", "-o", out],
         "scored": ["path", table, "-t", "outcome", *FOLDS, "-o", out],
         "compare": ["compare", table, "-t", "outcome", "--methods", "f-test", *FOLDS, "-o", out],
-        "demo": ["demo", "--rows", 30, "--features", 20, "-o", out],
+        "demo": ["demo", "--only", "wide", "--rows", 30, "--features", 20, "-o", out],
     }
 
 
@@ -53,9 +53,10 @@ def test_a_folder_of_the_user_is_left_alone(tmp_path, table, monkeypatch, comman
     monkeypatch.setattr("kernelpath.tables.read.read_table", reached)
     monkeypatch.setattr("kernelpath.datasets.make_wide", reached)
     user = tmp_path / "user"
-    user.mkdir()
+    folder = user / "wide" if command == "demo" else user
+    folder.mkdir(parents=True)
     for name in {*RUN_FILES, *COMPARISON_FILES} - {"model.kpmodel"}:
-        (user / name).write_bytes(MINE)
+        (folder / name).write_bytes(MINE)
     before = contents(tmp_path)
     result = run(*commands(table, user)[command], *more)
     line = assert_refused(result, "in the way", " and ", "more", "--out", "move them away")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import shutil
+import warnings
 from contextlib import contextmanager
 from functools import cache
 
@@ -12,6 +13,7 @@ import pandas as pd
 from scipy import sparse
 
 import kernelpath as kp
+from kernelpath.errors import ReadingWarning
 from kernelpath.report.html import save_html
 from kernelpath.report.summary import summarize_cv, summarize_path
 from kernelpath.report.words import headline
@@ -87,6 +89,32 @@ def mixed(task):
     return copy.deepcopy(_mixed(task))
 
 
+@cache
+def _people():
+    rng = np.random.default_rng(0)
+    n = 160
+    table = pd.DataFrame(
+        {
+            "sex": rng.choice(["women", "men", "not stated"], n, p=[0.5, 0.4, 0.1]),
+            "boarded": pd.Timestamp("1912-04-01") + pd.to_timedelta(rng.integers(0, 10, n), "D"),
+            "alone": rng.random(n) < 0.5,
+            "fare": np.exp(rng.normal(3, 1, n)),
+            "a rather long name of a column, in Euro": rng.normal(size=n),
+        }
+    )
+    table.loc[rng.random(n) < 0.1, "sex"] = None
+    y = np.where((table["sex"] == "women") | (table["fare"] > 60), "yes", "no")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ReadingWarning)
+        path = kp.LpKTASelector(kernel="auto").fit(table, y).path_
+        return summarize_path(path, table, y)
+
+
+def people():
+    """Summary of a table of text, dates, booleans and missing values."""
+    return copy.deepcopy(_people())
+
+
 def hostile():
     """Summary whose features, classes and categories have names that want to do harm."""
     summary = scored()
@@ -97,6 +125,7 @@ def hostile():
     for view in summary["views"]:
         view["classes"] = [HOSTILE[1] for _ in view["classes"]]
     summary["baselines"][0]["name"] = HOSTILE[1]
+    summary["redundancy"]["similarity"][1][0] = 0.9  # alike enough for a map
     summary["notices"] = [{"kind": "constant", "text": HOSTILE[0]}]
     summary["settings"] |= {HOSTILE[2]: HOSTILE[1]}
     return summary
@@ -213,6 +242,7 @@ CASES = {
     "one feature": lambda: faint(1),
     "ranked": ranked,
     "beaten": beaten,
+    "people": people,
     "turning": lambda: turning_path().summary(),
 }
 
@@ -256,11 +286,22 @@ class Page:
         dialog.dismiss()
 
 
+def unfold(page):
+    """Open all that is folded."""
+    page.eval_on_selector_all("details", "all => all.forEach((one) => { one.open = true; })")
+    page.wait_for_function(
+        "[...document.querySelectorAll('.chart')].every((one) => one.querySelector('svg'))"
+    )
+
+
 @contextmanager
-def opened(browser, folder, summary, **options):
-    """The page of a summary, in a fresh context; the options are those of the context."""
+def opened(browser, folder, summary, page=None, **options):
+    """The page of a summary, in a fresh context; the options are those of the context.
+
+    ``page`` are arguments of `save_html`.
+    """
     file = folder / "report.html"
-    save_html(summary, file)
+    save_html(summary, file, **(page or {}))
     context = browser.new_context(**({"viewport": {"width": 1280, "height": 900}} | options))
     try:
         yield Page(context, file)

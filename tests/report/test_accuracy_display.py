@@ -10,8 +10,11 @@ from itertools import pairwise
 import matplotlib as mpl
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
+import kernelpath as kp
 from kernelpath.errors import DataError
+from kernelpath.evaluation.references import ReferenceScore
 from kernelpath.evaluation.scores import PathScores
 from kernelpath.report.displays import _canvas as canvas
 from kernelpath.report.displays import accuracy
@@ -122,6 +125,57 @@ def test_words_around_the_curves():
     assert ax.get_title("left") == "neg_log_loss against share of features"
     assert ax.get_xlabel() == "share of all 100,000 features"
     assert ax.get_ylabel() == "neg_log_loss"
+
+
+def reference(mean, n_features=30, spread=0.01, **changes):
+    return ReferenceScore([mean - spread, mean + spread], n_features, **changes)
+
+
+def test_references_are_levels_with_names_and_errors():
+    models = {"Logistic regression": reference(0.82), "Boosting": reference(0.86)}
+    ax = shown(rising(), references=models, n_columns=30).plot()
+    assert {"Logistic regression, all 30", "Boosting, all 30", "this path"} <= set(labels(ax))
+    for level in (0.82, 0.86):
+        assert any(set(line.get_ydata()) == {level} for line in ax.lines)
+        ends = np.array([level - 0.01, level + 0.01])
+        two = [line.get_ydata() for line in ax.lines if len(line.get_ydata()) == 2]
+        assert any(np.allclose(heights, ends) for heights in two)
+    low, high = ax.get_ylim()
+    assert low < 0.82 < 0.86 < high
+    own = Figure().subplots()
+    legend = shown(rising(), references=models, n_columns=30).plot(own).get_legend()
+    said = [text.get_text() for text in legend.get_texts()]
+    assert said == ["this path", "Logistic regression, all 30", "Boosting, all 30"]
+
+
+def test_levels_far_away_are_said_and_do_not_press_the_curve_flat():
+    flat = rising(top=0.95, low=0.9, chance=np.full(5, 0.3))
+    models = {"Ridge regression": reference(-9.5), "Boosting": reference(0.96)}
+    ax = shown(flat, references=models, chosen=7, n_columns=30).plot()
+    low, high = ax.get_ylim()
+    assert 0.9 < low < 0.92
+    assert 0.96 < high < 1.1
+    assert "below: Ridge regression, all 30 \N{MINUS SIGN}9.500, no features 0.300" in labels(ax)
+    assert "no features" not in labels(ax)
+    near = rising(top=0.95, low=0.6, chance=np.full(5, 0.5))
+    assert "no features" in labels(shown(near, n_columns=30).plot())
+
+
+def test_the_display_of_a_model_has_its_baselines_and_references():
+    data = kp.datasets.make_ring(n_samples=60, n_features=4, random_state=0)
+    model = kp.PathCV(cv=2, predictor="weighted_kernel", baselines=("f_test",), n_features=[1, 2])
+    model.fit(data.X, data.y)
+    display = AccuracyDisplay.from_model(model)
+    again = AccuracyDisplay.from_summary(model.summary())
+    names = ["Logistic regression, all 4", "Boosting, all 4"]
+    for one in (display, again):
+        assert [curve.name for curve in one.references] == names
+        assert [curve.name for curve in one.baselines] == ["f_test"]
+        assert one.chosen == model.operating_point_.n_features
+    for one, other in zip(display.references, again.references):
+        np.testing.assert_allclose([*one.mean, *one.se], [*other.mean, *other.se], rtol=1e-6)
+    assert AccuracyDisplay.from_model(model, baselines={}).baselines == ()
+    assert {*names, "f_test"} <= set(labels(model.plot()))
 
 
 def test_no_chance_no_line():

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from report.browser import CASES, beaten, faint, mixed, opened, ranked, scored, traced, wide
+from report.browser import (
+    CASES,
+    beaten,
+    faint,
+    mixed,
+    opened,
+    ranked,
+    scored,
+    traced,
+    unfold,
+    wide,
+)
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("browser")]
 WIDTHS = [375, 1280]
@@ -22,10 +33,10 @@ EDGE = """(chart) => {
 }"""
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-def test_names_of_lines_add_nothing_to_the_plot(browser, tmp_path, width):
+def test_names_of_lines_add_nothing_to_the_plot(browser, tmp_path):
     summary = faint()
-    with opened(browser, tmp_path, summary, **sized(width)) as one:
+    with opened(browser, tmp_path, summary) as one:
+        unfold(one.page)
         drawn = one.page.evaluate(EDGE, "weights")
     named = summary["weights"]["named"]
     stay = [line for line in named if line["weights"][-1] > 0]
@@ -33,6 +44,20 @@ def test_names_of_lines_add_nothing_to_the_plot(browser, tmp_path, width):
     assert all(right >= 0 for _, right in drawn)
     assert sum(name.startswith("key") for name, _ in drawn) == len(named)
     assert sum(name.startswith("leader") for name, _ in drawn) == len(stay)
+
+
+def test_a_phone_has_the_names_of_lines_whole_below_the_plot(browser, tmp_path):
+    summary = beaten()
+    longest = "the mean of a rather long name, in Euro per month"
+    summary["features"][summary["weights"]["named"][0]["feature"]]["name"] = longest
+    with opened(browser, tmp_path, summary, **sized(375)) as one:
+        unfold(one.page)
+        names = one.page.locator("#weights .legend bdi")
+        places = [line["feature"] for line in summary["weights"]["named"]]
+        assert names.all_inner_texts() == [summary["features"][i]["name"] for i in places]
+        assert one.page.locator("#curve .legend bdi").all_inner_texts() == ["f_test", "lp-kta"]
+        cut = "all => all.filter((one) => one.scrollWidth > one.clientWidth + 1).length"
+        assert one.page.eval_on_selector_all(".legend span", cut) == 0
 
 
 def test_a_weight_at_one_point_is_as_grey_as_a_line(browser, tmp_path):
@@ -97,7 +122,7 @@ def test_the_method_is_named_beside_the_others(browser, tmp_path):
         words = one.page.locator("#curve svg text").all_text_contents()
         assert {"lp-kta", "f_test"} <= set(words)
         assert "this path" not in words
-        assert one.page.locator("h1").inner_text().endswith("f_test reaches 0.770 with 5.")
+        assert one.page.locator(".lede").inner_text() == "f_test reaches 0.770 with 5."
 
 
 @pytest.mark.parametrize("width", WIDTHS)

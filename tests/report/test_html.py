@@ -16,7 +16,17 @@ import pytest
 import kernelpath as kp
 from kernelpath.report.displays._canvas import label, labels
 from kernelpath.report.html import SCRIPTS, render_html, save_html, shown_name, summary_json
-from report.browser import CASES, HOSTILE, hostile, mixed, no_feature, scored, traced, wide
+from report.browser import (
+    CASES,
+    HOSTILE,
+    hostile,
+    mixed,
+    no_feature,
+    one_point,
+    scored,
+    traced,
+    wide,
+)
 
 
 class Reader(HTMLParser):
@@ -109,9 +119,10 @@ def test_sections_are_there_exactly_when_they_have_something_to_show():
         return {a["id"] for a in Reader(render_html(summary)).of("div") if "data-label" in a}
 
     assert charts(scored()) == {
-        "curve", "weights", "count", "stability", "strip", "redundancy", "certificates",
+        "curve", "weights", "count", "stability", "strip", "certificates",
     }  # fmt: skip
-    assert charts(traced()) == {"curve", "weights", "redundancy", "certificates"}
+    assert charts(traced()) == {"curve", "weights", "certificates"}
+    assert "redundancy" in charts(mixed("classification"))  # a copy; the others are strangers
     assert "entries" in charts(CASES["wandering"]())
     assert charts(CASES["bare"]()) == set()
     assert charts(no_feature()) == {"certificates"}
@@ -138,6 +149,52 @@ def test_facts_and_notices():
     assert "classification, 1 class " in Reader(render_html(summary)).words()
     copies = mixed("regression")
     assert copies["notices"][0]["text"] in Reader(render_html(copies)).words()
+
+
+def test_leaks_come_first_and_apart():
+    summary = scored()
+    summary["notices"] = [
+        {"kind": "constant", "text": "A column is constant."},
+        {"kind": "leak", "text": "Check whether <b>earnings</b> is known before the outcome."},
+    ]
+    page = render_html(summary)
+    words = Reader(page).words()
+    told = [
+        words.index(part) for part in ("Check this first", "earnings", "Please note", "constant")
+    ]
+    assert told == sorted(told)
+    assert words.index("Please note") < words.index("Accuracy against number of features")
+    assert page.count('class="notices grave"') == 1
+    assert 'grave"' not in render_html(scored())
+
+
+def test_what_is_nothing_is_not_listed():
+    words = Reader(render_html(scored())).words()
+    for nothing in ("Categorical", "Constant", "Copies of earlier columns", "Who is in at"):
+        assert nothing not in words
+    assert "A feature that is in at one size is in at every larger size." in words
+    assert "heaviest features have little in common" in words
+    assert "Copies of earlier columns" in Reader(render_html(mixed("regression"))).words()
+    same = one_point()
+    assert "Number of features along the path" not in Reader(render_html(same)).words()
+
+
+def test_a_choice_without_weights_has_no_column_of_them():
+    summary = traced()
+    assert "weight" in [a.get("data-key") for a in Reader(render_html(summary)).of("th")]
+    for size in summary["sizes"]:
+        size["weights"] = [1.0] * len(size["weights"])
+    heads = [a["data-key"] for a in Reader(render_html(summary)).of("th") if "data-key" in a]
+    assert heads == ["rank", "name"]
+
+
+def test_the_parts_for_experts_are_closed():
+    page = Reader(render_html(scored()))
+    assert len(page.of("details")) >= 5
+    assert not any("open" in attributes for attributes in page.of("details"))
+    words = page.words()
+    for part in ("KKT is how far", "juncture point"):
+        assert words.index("For experts") < words.index(part)
 
 
 def test_how_to_load_names_the_files_and_the_command():

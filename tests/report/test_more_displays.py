@@ -111,8 +111,7 @@ def test_zeros_are_drawn_at_a_floor_that_is_said():
     for line in (zero_kkt, zero_gap):
         np.testing.assert_array_equal(line.get_ydata(), [np.nan, display.floor, np.nan])
     assert display.floor < 1e-17 < ROUNDING
-    ticks = dict(zip(ax.get_yticks(), [text.get_text() for text in ax.get_yticklabels()]))
-    assert ticks[display.floor] == "0"
+    assert all(tick > 1e-17 for tick in ax.get_yticks())  # 0 has no place on the scale
     assert set(words(ax)) == {"exact zeros, drawn here", "KKT residual", "gap", "rounding error"}
     low, high = ax.get_ylim()
     assert low < display.floor
@@ -228,7 +227,7 @@ def test_views_are_those_of_the_summary(mixed):
             assert ours.classes == view["classes"]
             if view["kind"] == "numeric":
                 np.testing.assert_array_equal(ours.grid, view["grid"])
-                np.testing.assert_array_equal(ours.curves, view["curves"])
+                np.testing.assert_array_equal(ours.curves, np.array(view["curves"], dtype=float))
                 np.testing.assert_array_equal(ours.x, view["points"]["x"])
                 np.testing.assert_array_equal(ours.y, view["points"]["y"])
             else:
@@ -268,7 +267,7 @@ def test_bars_far_from_zero_become_dots(mixed):
     for view in summary["views"]:
         for key in ("means", "curves"):
             if key in view:
-                view[key] = [[1000 + value for value in row] for row in view[key]]
+                view[key] = [[value and 1000 + value for value in row] for row in view[key]]
         if "points" in view:
             view["points"]["y"] = [[1000 + value for value in row] for row in view["points"]["y"]]
     axes = ViewsDisplay.from_summary(summary).plot()

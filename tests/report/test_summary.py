@@ -14,6 +14,7 @@ from jsonschema import Draft202012Validator
 from sklearn.feature_selection import f_classif
 
 import kernelpath as kp
+from kernelpath.errors import ReadingWarning
 from kernelpath.report.form import schema
 from kernelpath.report.summary import summarize_path
 from kernelpath.report.summary_data import describe_data, notices
@@ -289,6 +290,44 @@ def test_the_curve_stays_in_the_range_of_the_target():
     (view,) = feature_views(as_column_table(x[:, None]), y, "regression", [0])
     assert np.nanmax(view["curves"]) <= y.max()
     assert np.nanmin(view["curves"]) >= y.min()
+
+
+def test_a_curve_does_not_stand_on_three_rows():
+    rng = np.random.default_rng(0)
+    x = np.concatenate([rng.uniform(0, 1, 300), [1.6, 1.7, 1.75]])
+    y = np.concatenate([rng.normal(size=300), [9.0, 9.5, 10.0]])
+    (view,) = feature_views(as_column_table(x[:, None]), y, "regression", [0])
+    grid, told = np.array(view["grid"]), np.isfinite(view["curves"][0])
+    assert told[grid <= 1.0].all()
+    assert not told[grid > 1.2].any()
+    few = np.linspace(0, 1, 12)  # of few rows all are needed
+    (view,) = feature_views(as_column_table(few[:, None]), few, "regression", [0])
+    assert np.isfinite(view["curves"]).all()
+
+
+def test_categories_stand_by_name_or_in_their_own_order_with_missing_last():
+    rng = np.random.default_rng(0)
+    n = 200
+    levels = ["low", "mid", "high"]
+    frame = pd.DataFrame(
+        {
+            "room": rng.choice(["room 10", "room 9", "Attic", None], n, p=[0.5, 0.2, 0.1, 0.2]),
+            "dose": pd.Categorical(rng.choice(levels, n), levels, ordered=True),
+            "day": pd.Timestamp("2020-02-01") + pd.to_timedelta(rng.integers(0, 90, n), unit="D"),
+        }
+    )
+    y = frame["dose"].cat.codes + rng.normal(size=n)
+    with pytest.warns(ReadingWarning, match="Dates count as days"):
+        path = kp.LpKTASelector(kernel="auto").fit(frame, y).path_
+    summary = valid(summarize_path(path, frame, y))
+    views = {summary["features"][v["feature"]]["name"]: v for v in summary["views"]}
+    assert views["room"]["categories"] == ["Attic", "room 9", "room 10", "missing"]
+    assert sum(views["room"]["counts"]) == n
+    assert views["dose"]["categories"] == levels
+    low, mid, high = views["dose"]["means"][0]
+    assert low < mid < high
+    assert views["day"]["dates"]
+    assert views["day"]["grid"][0] > 18_000  # days since 1970
 
 
 def test_redundancy_of_copies_and_strangers():

@@ -442,14 +442,7 @@ def save_score_picture(model: PathCV, file: Path, label: str | None = None) -> l
     try:
         from kernelpath.report.displays.accuracy import AccuracyDisplay, save_scores
 
-        display = AccuracyDisplay.from_scores(
-            model.scores_,
-            chosen=int(model.operating_point_.n_features),
-            baselines=model.baseline_scores_,
-            n_columns=model.n_features_in_,
-            label=label or model.path_.method,
-        )
-        save_scores(display, file)
+        save_scores(AccuracyDisplay.from_model(model, label=label), file)
     except ImportError as error:
         return [str(error)]
     return []

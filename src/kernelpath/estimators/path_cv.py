@@ -509,7 +509,7 @@ class PathCV(NotebookCard, PlainSelector, BaseEstimator):
         )
 
     def plot(self, ax: Any = None, *, baselines: Any = None, x: str = "log") -> Any:
-        """Draw score against number of features, the chosen point and the baselines.
+        """Draw score against number of features, the chosen point, baselines and references.
 
         Parameters
         ----------
@@ -529,14 +529,7 @@ class PathCV(NotebookCard, PlainSelector, BaseEstimator):
 
         check_is_fitted(self, "scores_")
         drawn = self._baseline_scores(baselines)
-        return AccuracyDisplay.from_scores(
-            self.scores_,
-            chosen=getattr(getattr(self, "operating_point_", None), "n_features", None),
-            baselines=drawn,
-            n_columns=self.n_features_in_,
-            label=self.path_.method,
-            x=x,
-        ).plot(ax)
+        return AccuracyDisplay.from_model(self, baselines=drawn, x=x).plot(ax)
 
     def _baseline_scores(self, wanted: Any) -> dict[str, PathScores]:
         """Scores of the baselines to draw; those not known yet are computed."""

@@ -19,7 +19,7 @@ import jinja2
 
 from kernelpath.report.form import refuse_other_dicts
 from kernelpath.report.plain_text import visible
-from kernelpath.report.words import measure_words, stability_words
+from kernelpath.report.words import measure_words, reference_words, stability_words
 from kernelpath.utils.atomic import replacing
 from kernelpath.utils.progress import working
 
@@ -42,6 +42,10 @@ PREFERRED_SIZE = 10
 MOST_CLASSES = 20
 RULES = {"one_se": "one standard error"}
 LONGEST_NAME = 80
+GRAVE = ("leak",)
+"""Kinds of notices that come first, and alone."""
+ALIKE = 0.2
+"""Similarity below which two features have too little in common for a map."""
 
 
 @working("page")
@@ -93,6 +97,8 @@ def render_html(
     return _template().render(
         s=summary,
         title=title or "kernelpath report",
+        headline=first_sentence(summary["headline"]),
+        notices=_notices(summary),
         command=command,
         files=dict(files or {}),
         policy=_policy(script),
@@ -104,7 +110,13 @@ def render_html(
         most_rows=ROWS_WITHOUT_SCRIPTS,
         most_classes=MOST_CLASSES,
         facts=_facts(summary, method or summary["method"]),
+        measure=None if summary["cv"] is None else measure_words(summary["cv"]["scoring"]),
+        references=reference_words(dict(summary)),
         selects=any(summary["points"]["n_selected"]),
+        varies=_varies(summary["points"]),
+        weighted=len({w for one in summary["sizes"] for w in one["weights"]}) != 1,
+        kinds={view["kind"] for view in summary["views"]},
+        alike=_alike(summary["redundancy"]),
         agreement=_agreement(summary),
         bounded=any(v is not None for v in summary["points"]["gap"]),
         certified=any(v is not None for name in ("kkt", "gap") for v in summary["points"][name]),
@@ -191,6 +203,18 @@ def first_size(summary: Mapping[str, Any]) -> int | None:
     return min(range(len(sizes)), key=lambda i: abs(sizes[i] - wanted))
 
 
+def first_sentence(text: str) -> tuple[str, str]:
+    """The first sentence, and the others.
+
+    Examples
+    --------
+    >>> first_sentence("2 of 9 features reach 0.9. forest reaches 0.95 with 3.")
+    ('2 of 9 features reach 0.9.', 'forest reaches 0.95 with 3.')
+    """
+    first, stop, rest = text.partition(". ")
+    return (first + stop.rstrip(), rest)
+
+
 def shown_name(name: object, longest: int = LONGEST_NAME) -> str:
     r"""Name as one line that UTF-8 can hold, cut if it is long.
 
@@ -236,11 +260,46 @@ def _facts(summary: Mapping[str, Any], method: str) -> list[str]:
 
 
 def _agreement(summary: Mapping[str, Any]) -> dict[str, Any] | None:
-    """What is said of the stability index, and whether it has enough points for a curve."""
+    """What is said of the stability index, whether it has a curve, and folds differ at all."""
     if summary["stability"] is None:
         return None
-    told = [value for value in summary["stability"]["index"] if value is not None]
-    return {"drawn": len(told) > 1, "words": stability_words(dict(summary))}
+    section, words = summary["stability"], stability_words(dict(summary))
+    told = [value for value in section["index"] if value is not None]
+    alike = len(told) > 1 and min(told) == 1
+    shares = (share for row in section["rows"] for share in row["frequency"])
+    return {
+        "drawn": len(told) > 1 and not alike,
+        "words": f"Every fold chooses the same ones at every size. {words}" if alike else words,
+        "differs": any(share is not None and 0 < share < 1 for share in shares),
+    }
+
+
+def _notices(summary: Mapping[str, Any]) -> list[tuple[str, list[str]]]:
+    """Notices under their headings, those first that put the whole result in doubt."""
+    found: dict[str, list[str]] = {"Check this first": [], "Please note": []}
+    for notice in summary["notices"]:
+        heading = "Check this first" if notice["kind"] in GRAVE else "Please note"
+        found[heading].append(notice["text"])
+    return [(heading, texts) for heading, texts in found.items() if texts]
+
+
+def _varies(points: Mapping[str, Any]) -> bool:
+    """Whether the number of features changes along the path, and is not its parameter itself."""
+    return len(set(points["n_selected"])) > 1 and points["n_selected"] != points["parameter"]
+
+
+def _alike(section: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """Whether any two features are alike enough for a map, and what is said if not."""
+    if section is None:
+        return None
+    rows = section["similarity"]
+    pairs = [v for i, row in enumerate(rows) for v in row[:i] if v is not None]
+    most = max(pairs, default=0.0)
+    words = (
+        f"The {len(rows)} heaviest features have little in common: no two of their kernels are "
+        f"more alike than {most:.2f}, where 1 means that two say the same."
+    )
+    return {"drawn": most >= ALIKE, "words": words}
 
 
 def _count(n: int, noun: str) -> str:
@@ -249,6 +308,15 @@ def _count(n: int, noun: str) -> str:
 
 def _words(name: str) -> str:
     return str(name).replace("_", " ")
+
+
+def _capitalized(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _joined(text: str) -> str:
+    """A sentence in which a score and its error are not parted by the end of a line."""
+    return text.replace(" ± ", "\N{NO-BREAK SPACE}±\N{NO-BREAK SPACE}")
 
 
 def _score(value: float | None) -> str:
@@ -305,5 +373,7 @@ def _template() -> Any:
         "weight": _weight,
         "python": _python,
         "counted": _count,
+        "capitalized": _capitalized,
+        "joined": _joined,
     }
     return environment.from_string(_asset("page.html.jinja"))

@@ -6,7 +6,7 @@ Pictures, pages and tables are drawn from this dict and compute nothing.  Its fo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,6 +23,7 @@ from kernelpath.report.summary_lines import sizes_at_junctures, weight_lines
 from kernelpath.report.summary_views import MOST_COMPARED, feature_views, redundancy
 from kernelpath.report.words import headline, remarks
 from kernelpath.tables.encoding import TableEncoder
+from kernelpath.tables.kinds import ColumnReading
 from kernelpath.tables.table import Table, refuse_infinite_columns
 from kernelpath.tables.targets import as_vector, infer_task
 from kernelpath.tracers.any_selector import nearest_to_grid
@@ -54,10 +55,10 @@ def summarize_path(
     ``kernel`` is that of a feature, where the path knows only its text: an object of a class.
     """
     table = target = None
-    categories: dict[int, list] = {}
+    readings: dict[int, ColumnReading] = {}
     if X is not None:
         encoder, table = TableEncoder.fit(X)
-        categories = encoder.categories
+        readings = encoder.readings
         if table.shape[1] != path.n_features:
             raise ValueError(f"X has {table.shape[1]} columns, but the path {path.n_features}")
         if y is None:
@@ -69,7 +70,7 @@ def summarize_path(
         task = infer_task(target, task)
     maker = _Maker(path, sizes_of(path) if sizes is None else list(sizes))
     if table is not None and target is not None:
-        maker.add_data(table, target, task, categories, kernel)
+        maker.add_data(table, target, task, readings, kernel)
     return maker.finish()
 
 
@@ -82,7 +83,7 @@ def summarize_cv(model: PathCV) -> dict[str, Any]:
     if run is not None:
         study = run.study
         kernel = _kernel_object(study.selector)
-        maker.add_data(study.rows, study.y, model.task_, run.encoder.categories, kernel)
+        maker.add_data(study.rows, study.y, model.task_, run.encoder.readings, kernel)
     return maker.finish(model)
 
 
@@ -216,7 +217,7 @@ class _Maker:
         table: Table,
         y: NDArray,
         task: str,
-        categories: dict[int, list],
+        readings: Mapping[int, ColumnReading],
         given: Any = None,
     ) -> None:
         """Facts about the table, and views of the heaviest features by the kernel ``given``."""
@@ -234,7 +235,7 @@ class _Maker:
         if self._path.method == "l1kr":  # one kernel of all columns
             kernel = {"kernel": "auto"}
         check_traced(kernel)
-        views = feature_views(table, y, task, order[:N_VIEWS], kernel=kernel, categories=categories)
+        views = feature_views(table, y, task, order[:N_VIEWS], kernel=kernel, readings=readings)
         self._out["views"] = [
             {"feature": self._place(view.pop("column")), **_rounded(view)} for view in views
         ]

@@ -6,6 +6,7 @@ would fit.  Redundancy is the alignment of two feature kernels, 1 for kernels th
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from kernelpath.kernels import kernel_values
 from kernelpath.path_kernels.bank import KernelBank
 from kernelpath.path_kernels.columns import take_columns
+from kernelpath.tables.kinds import CODED, DATES, ColumnReading, Kind
 from kernelpath.tables.table import Table
 from kernelpath.utils.units import in_units, size_exponent
 
@@ -24,6 +26,10 @@ MOST_ROWS, MOST_POINTS = 2000, 250
 LANDMARKS, GRID = 40, 81
 GAP = 0.2
 """Share of the drawn range: across a wider gap between two rows no curve is drawn."""
+ENOUGH_ROWS, ENOUGH_SHARE = 10, 1 / 16
+"""Rows nearby that a curve can stand on; the share of all of them if that is less."""
+SHORT_STRETCH = 4
+"""Steps of the grid: a shorter piece of a curve says nothing."""
 MOST_CATEGORIES, MOST_CLASSES = 12, 6
 REDUNDANCY_ROWS, MOST_COMPARED = 400, 30
 RIDGES = 10.0 ** np.arange(-6.0, 1.5, 0.5)
@@ -36,10 +42,13 @@ def feature_views(
     columns: Sequence[int],
     *,
     kernel: Mapping[str, Any] | None = None,
-    categories: Mapping[int, Sequence[Any]] | None = None,
+    readings: Mapping[int, ColumnReading] | None = None,
     seed: int = 0,
 ) -> list[dict[str, Any]]:
-    """Views of some columns: points, and the curve of the target over the feature."""
+    """Views of some columns: points, and the curve of the target over the feature.
+
+    ``readings`` says how columns that are not of a type of numbers were read.
+    """
     rows = _sample(table.shape[0], MOST_ROWS, seed)
     outcome = _Outcome.of(y, task)
     target = outcome.columns(y[rows])
@@ -49,14 +58,15 @@ def feature_views(
     views = []
     for column in columns:
         values = _values(table, column, rows)
-        if table.categorical[column]:
-            labels = (categories or {}).get(int(column))
-            views.append(_categorical(int(column), values, target, outcome, labels))
+        reading = (readings or {}).get(int(column))
+        if table.categorical[column] or (reading is not None and reading.kind in CODED):
+            views.append(_categorical(int(column), values, target, outcome, reading))
         else:
             seen = ~np.isnan(values)  # what is missing has no place on the axis
             points = np.flatnonzero(np.isin(np.flatnonzero(seen), shown))
             part = (values[seen], target[seen])
             views.append(_numeric(int(column), *part, outcome, points, kernel))
+            views[-1]["dates"] = reading is not None and reading.kind in DATES
         exponent = 0 if table.exponents is None else int(table.exponents[column])
         _to_own_units(views[-1], exponent, unit)
     return views
@@ -110,10 +120,12 @@ def _numeric(
     """Points and curve over a numeric column.
 
     The curve is drawn only where there are rows: it is NaN inside gaps wider than a fifth of the
-    drawn range, so that a column of a few values has a dot at each.  It is clipped to the range
-    of the target, which a smooth curve can leave where rows are few.
+    drawn range, so that a column of a few values has a dot at each, and where so few rows are near
+    that they alone would bend it.  It is clipped to the range of the target, which a smooth curve
+    can leave where rows are few.
     """
     grid, empty = _grid(x)
+    empty |= _is_lonely(x, grid)
     curves = kernel_curve(x, target, grid, kernel)
     curves = np.clip(curves, target.min(axis=0), target.max(axis=0))
     curves[empty] = np.nan
@@ -145,23 +157,42 @@ def _grid(x: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.bool_
     return grid, np.asarray(inside.any(axis=1))
 
 
+def _is_lonely(x: NDArray[np.float64], grid: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Where too few rows are near: the tails of a column with outliers."""
+    near = GAP / 2 * (grid[-1] - grid[0])
+    x = np.sort(x)
+    count = np.searchsorted(x, grid + near, side="right") - np.searchsorted(x, grid - near)
+    lonely = np.asarray(count < min(ENOUGH_ROWS, int(ENOUGH_SHARE * len(x))))
+    stretches = np.flatnonzero(np.diff(np.r_[True, lonely, True])).reshape(-1, 2)
+    for start, end in stretches:
+        if end - start < SHORT_STRETCH:
+            lonely[start:end] = True
+    return lonely
+
+
 def _categorical(
     column: int,
     codes: NDArray[np.float64],
     target: NDArray[np.float64],
     outcome: _Outcome,
-    labels: Sequence[Any] | None,
+    reading: ColumnReading | None,
 ) -> dict[str, Any]:
+    """Means by category: the most frequent ones, in their own order or by name, missing last."""
     levels, inverse, counts = np.unique(codes, return_inverse=True, return_counts=True)
-    order = np.argsort(-counts, kind="stable")[:MOST_CATEGORIES]
-    means = np.stack([target[inverse == place].mean(axis=0) for place in order], axis=1)
+    labels = [] if reading is None else list(reading.categories or ())
+    ordered = reading is None or reading.kind is Kind.ORDERED
 
     def name(level: float) -> str:
         if np.isnan(level):
             return "missing"
-        known = labels is not None and 0 <= int(level) < len(labels)
-        return str(labels[int(level)]) if known and labels is not None else f"{level:g}"
+        return str(labels[int(level)]) if 0 <= int(level) < len(labels) else f"{level:g}"
 
+    def place_of(place: int) -> tuple[Any, ...]:
+        level = levels[place]
+        return (np.isnan(level), level if ordered else _by_number(name(level)))
+
+    order = sorted(np.argsort(-counts, kind="stable")[:MOST_CATEGORIES], key=place_of)
+    means = np.stack([target[inverse == place].mean(axis=0) for place in order], axis=1)
     return {
         "column": column,
         "kind": "categorical",
@@ -172,6 +203,12 @@ def _categorical(
         "means": means.tolist(),
         "n_hidden": len(levels) - len(order),
     }
+
+
+def _by_number(name: str) -> list[Any]:
+    """Key by which "room 9" comes before "room 10"."""
+    parts = re.split(r"(\d+)", name.casefold())
+    return [int(part) if i % 2 else part for i, part in enumerate(parts)]
 
 
 def kernel_curve(

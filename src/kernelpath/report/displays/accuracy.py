@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,14 +39,21 @@ from kernelpath.report.displays._layout import (
 )
 from kernelpath.utils.checks import one_of
 
+if TYPE_CHECKING:
+    from kernelpath.estimators.path_cv import PathCV
+    from kernelpath.evaluation.references import ReferenceScore
+
 SCALES = ("log", "linear", "fraction", "cost")
 BACKGROUND = {"fc": "white", "ec": "none", "alpha": 0.85, "pad": 0.8}  # hides the grid
+LONGEST_NAME = 30  # letters of a curve
 NO_FOLD = "No fold is finished, so there are no scores yet."
 NO_SCORES = "The path was not cross-validated: there are no scores."
 DASHES = ("-", "--", ":", "-.")  # once all colours are used
+MOST_STRETCH = 2.0
+"""Levels beside the curves are drawn unless the axis would grow by more than this factor."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # arrays have no plain answer to ==
 class ScoreCurve:
     """Mean score and its standard error against the number of features.
 
@@ -96,6 +103,8 @@ class AccuracyDisplay(Picture):
     n_columns : int
         Number of columns of the table.
     x : {"log", "linear", "fraction", "cost"}
+    references : tuple of ScoreCurve
+        Plain models of all columns, of one size each, drawn as levels.
 
     Examples
     --------
@@ -112,6 +121,41 @@ class AccuracyDisplay(Picture):
     scoring: str
     n_columns: int
     x: str = "log"
+    references: tuple[ScoreCurve, ...] = ()
+
+    @classmethod
+    def from_model(
+        cls,
+        model: PathCV,
+        *,
+        baselines: Mapping[str, PathScores] | None = None,
+        label: str | None = None,
+        x: str = "log",
+    ) -> AccuracyDisplay:
+        """Take the curves from a fitted cross-validation.
+
+        Parameters
+        ----------
+        model : PathCV
+        baselines : dict of str to PathScores, optional
+            Default: those of the model.
+        label : str, optional
+            Name of the main curve; default the method of the path.
+        x : {"log", "linear", "fraction"}
+        """
+        from kernelpath.report.summary import reference_label
+
+        known = getattr(model, "baseline_scores_", {})
+        scored = getattr(model, "reference_scores_", {})
+        return cls.from_scores(
+            model.scores_,
+            chosen=getattr(getattr(model, "operating_point_", None), "n_features", None),
+            baselines=known if baselines is None else baselines,
+            references={reference_label(name, model.task_): one for name, one in scored.items()},
+            n_columns=model.n_features_in_,
+            label=label or model.path_.method,
+            x=x,
+        )
 
     @classmethod
     def from_scores(
@@ -121,6 +165,7 @@ class AccuracyDisplay(Picture):
         n_columns: int | None = None,
         chosen: int | None = None,
         baselines: Mapping[str, PathScores] | None = None,
+        references: Mapping[str, ReferenceScore] | None = None,
         label: str = "this path",
         x: str = "log",
     ) -> AccuracyDisplay:
@@ -135,8 +180,10 @@ class AccuracyDisplay(Picture):
             Number of features to mark; one of ``scores.n_features``.
         baselines : dict of str to PathScores, optional
             Other methods, with the same measure.
+        references : dict of str to ReferenceScore, optional
+            Plain models of all columns, by what they are called.
         label : str
-            Name of the main curve, written only when there are baselines.
+            Name of the main curve, written only when there is another.
         x : {"log", "linear", "fraction", "cost"}
             Number of features, with "fraction" the share of all columns in percent, or with "cost"
             what the features cost on average over the folds.
@@ -165,6 +212,10 @@ class AccuracyDisplay(Picture):
             scoring=scores.scoring,
             n_columns=int(n_columns),
             x=x,
+            references=tuple(
+                _level(str(name), one.n_features, one.mean, one.se)
+                for name, one in (references or {}).items()
+            ),
         )
 
     @classmethod
@@ -202,6 +253,11 @@ class AccuracyDisplay(Picture):
             scoring="" if cv is None else cv["scoring"],
             n_columns=int(summary["n_features"]),
             x=x,
+            references=tuple(
+                _level(one["label"], one["n_features"], *floats([one["score"], one["se"]]))
+                for one in summary.get("references", ())
+                if one["score"] is not None
+            ),
         )
 
     @property
@@ -226,6 +282,12 @@ class AccuracyDisplay(Picture):
         """Draw curves whose scores are all known, though they may be of no size."""
         curves = [curve for curve in (self.main, *self.baselines) if curve.known]
         self._dress(ax, curves)
+        low, high = ax.get_ylim()
+        references = [one for one in self.references if low <= one.mean[0] <= high]
+        away = [(one.name, float(one.mean[0])) for one in self.references if one not in references]
+        chance = self.chance if low <= self.chance <= high else float("nan")
+        if np.isnan(chance) and not np.isnan(self.chance):
+            away.append(("no features", self.chance))
         for i, curve in enumerate(self.baselines):
             if not curve.known:
                 continue
@@ -234,19 +296,23 @@ class AccuracyDisplay(Picture):
             ax.plot(self._x(curve), curve.mean, lw=1.3, zorder=3, **end, **_style(i))
         if self.main.known:
             self._draw_main(ax)
-        if not np.isnan(self.chance):
-            ax.axhline(self.chance, color=GREY, lw=1.1, ls=(0, (5, 3)), zorder=2)
-        if self.baselines and fit:
-            self._label_curves(ax)
-        elif self.baselines:  # beside given axes there may be others
-            ax.legend(handles=_handles(self.main, self.baselines), frameon=False, fontsize=8)
+        if not np.isnan(chance):
+            ax.axhline(chance, color=GREY, lw=1.1, ls=(0, (5, 3)), zorder=2)
+        for one in references:
+            self._draw_reference(ax, one)
+        others = [*self.baselines, *references]
+        if others and fit:
+            self._label_curves(ax, others)
+        elif others:  # beside given axes there may be others
+            ax.legend(handles=self._handles(others), frameon=False, fontsize=8)
         if fit:
             with any_glyph():
                 ax.figure.tight_layout()
         # Last, because a free place for a text is measured on the finished picture.
-        taken = self._obstacles(ax, curves)
-        if not np.isnan(self.chance):
-            taken = np.vstack([taken, write_on_line(ax, "no features", self.chance, taken)])
+        taken = self._obstacles(ax, curves, [chance, *(one.mean[0] for one in references)])
+        if not np.isnan(chance):
+            taken = np.vstack([taken, write_on_line(ax, "no features", chance, taken)])
+        taken = _write_outside(ax, away, taken)
         if self.chosen in self.main.n_features:
             self._mark_chosen(ax, taken)
         return ax
@@ -276,16 +342,51 @@ class AccuracyDisplay(Picture):
         ax.set_xlabel(words.get(self.x, f"{what} (of {total})"))
         places = [self._x(curve) if self.x == "cost" else curve.n_features for curve in curves]
         scale_x(ax, self.x, np.concatenate(places), self.n_columns)
-        spread = np.nan_to_num(self.main.se)
-        seen = [curve.mean for curve in curves] + [np.array([self.chance])]
-        heights = np.concatenate([*seen, self.main.mean - spread, self.main.mean + spread])
-        low, high = float(np.nanmin(heights)), float(np.nanmax(heights))
+        low, high = self._heights(curves)
         if high - low <= 1e-9 * max(abs(low), abs(high), 0.1):  # flat, up to rounding
             low, high = low - 0.05 * max(abs(low), 0.1), high + 0.05 * max(abs(high), 0.1)
         room = 0.07 * (high - low)
         # At the top a strip of 26 points: whatever the curves do, there the chosen size fits.
         strip = min(26 / 72 * ax.figure.dpi / ax.bbox.height, 0.4)
         ax.set_ylim(low - room, high + (high - low + room) * strip / (1 - strip))
+
+    def _heights(self, curves: list[ScoreCurve]) -> tuple[float, float]:
+        """Range of the curves, and of levels beside them that do not press the curves flat."""
+        spread = np.nan_to_num(self.main.se)
+        seen = [*(curve.mean for curve in curves), self.main.mean - spread, self.main.mean + spread]
+        heights = np.concatenate(seen)
+        low, high = float(np.nanmin(heights)), float(np.nanmax(heights))
+        most = MOST_STRETCH * (high - low) or np.inf
+        for level in (*(float(one.mean[0]) for one in self.references), self.chance):
+            if not np.isnan(level) and max(high, level) - min(low, level) <= most:
+                low, high = min(low, level), max(high, level)
+        return low, high
+
+    def _draw_reference(self, ax: Any, one: ScoreCurve) -> None:
+        """A level across the axes, with its standard error at the right end."""
+        color, level = self._color(one), float(one.mean[0])
+        ax.axhline(level, color=color, lw=1.3, ls=(0, (1, 2)), zorder=2)
+        if not np.isnan(one.se[0]):
+            ends = np.clip([level - one.se[0], level + one.se[0]], *ax.get_ylim())
+            ax.plot([ax.get_xlim()[1]] * 2, ends, color=color, lw=1.6, clip_on=False, zorder=3)
+
+    def _color(self, curve: ScoreCurve) -> str:
+        """Colour of a curve: the first belongs to the path, the next ones to its baselines."""
+        others = [*self.baselines, *self.references]
+        return PALETTE[0] if curve is self.main else _style(others.index(curve))["color"]
+
+    def _handles(self, others: list[ScoreCurve]) -> list[Any]:
+        """Entries of a legend; a name is text, whatever is in it."""
+        from matplotlib.lines import Line2D
+
+        handles = []
+        for curve in (self.main, *others):
+            if curve.known:
+                name = label(curve.name, LONGEST_NAME).replace("$", r"\$")
+                style = {"lw": 2.4 if curve is self.main else 1.3, "color": self._color(curve)}
+                dots = ":" if curve in self.references else "-"
+                handles.append(Line2D([], [], label=name, ls=dots, **style))
+        return handles
 
     def _draw_main(self, ax: Any) -> None:
         x, curve = self._x(self.main), self.main
@@ -298,20 +399,21 @@ class AccuracyDisplay(Picture):
             ax.fill_between(x, curve.mean - curve.se, curve.mean + curve.se, **band)
         ax.plot(x, curve.mean, color=PALETTE[0], lw=2.4, zorder=4)
 
-    def _label_curves(self, ax: Any) -> None:
+    def _label_curves(self, ax: Any, others: list[ScoreCurve]) -> None:
         """Write the names right of the axes, in the colours of the curves, moved apart."""
-        ends = [(curve, _style(i)["color"]) for i, curve in enumerate(self.baselines)]
-        ends = [end for end in [*ends, (self.main, PALETTE[0])] if end[0].known]
+        ends = [(curve, self._color(curve)) for curve in [*others, self.main] if curve.known]
         ends.sort(key=lambda end: float(end[0].mean[-1]))
         low, high = ax.get_ylim()
         step = min(0.062, 1 / len(ends))
         heights = [(float(curve.mean[-1]) - low) / (high - low) for curve, _ in ends]
-        names = labels([curve.name for curve, _ in ends])
+        names = labels([curve.name for curve, _ in ends], LONGEST_NAME)
         for place, name, (curve, color) in zip(apart(heights, 0.0, 1.0, step), names, ends):
             # Dotted, so that it is not taken for more of the curve.
             line = {"arrowstyle": "-", "color": color, "lw": 0.8, "ls": ":", "shrinkB": 3}
+            level = curve in self.references  # it reaches the edge
+            end = ax.get_xlim()[1] if level else self._x(curve)[-1]
             text = ax.annotate(
-                name, (self._x(curve)[-1], curve.mean[-1]),
+                name, (end, curve.mean[-1]),
                 xytext=(1.03, place), textcoords="axes fraction", color=color, va="center",
                 fontsize=9 if step > 0.05 else 7, annotation_clip=False,
                 fontweight="bold" if curve is self.main else "normal",
@@ -319,7 +421,9 @@ class AccuracyDisplay(Picture):
             )  # fmt: skip
             plain_text(text)  # a dollar sign in a name is a dollar sign
 
-    def _obstacles(self, ax: Any, drawn: list[ScoreCurve]) -> NDArray[np.float64]:
+    def _obstacles(
+        self, ax: Any, drawn: list[ScoreCurve], levels: list[float]
+    ) -> NDArray[np.float64]:
         """Pixels and their importance, (n, 3): what a text should not cover."""
         parts = []
         for curve in drawn:
@@ -329,8 +433,9 @@ class AccuracyDisplay(Picture):
             if ours:
                 lines += [(curve.mean + s * spread, 2.0) for s in (-1, 1)]
             parts += [pixels(ax, self._x(curve), *line) for line in lines]
-        if not np.isnan(self.chance):
-            parts.append(pixels(ax, ax.get_xlim(), np.full(2, self.chance), 4.0))
+        for level in levels:
+            if not np.isnan(level):
+                parts.append(pixels(ax, ax.get_xlim(), np.full(2, level), 4.0))
         return np.vstack(parts)
 
     def _mark_chosen(self, ax: Any, taken: NDArray[np.float64]) -> None:
@@ -389,17 +494,24 @@ def _check_costs(x: str, curves: list[ScoreCurve]) -> None:
         raise ValueError("x='cost' needs costs of features; fit with costs=")
 
 
-def _handles(main: ScoreCurve, baselines: Any) -> list[Any]:
-    """Entries of a legend; a name is text, whatever is in it."""
-    from matplotlib.lines import Line2D
+def _level(name: str, n_features: int, mean: float, se: float) -> ScoreCurve:
+    """A plain model of all columns as a curve of one size."""
+    one = np.array([mean, se], dtype=np.float64)
+    return ScoreCurve(f"{name}, all {n_features:,}", np.array([n_features]), one[:1], one[1:])
 
-    colors = [(main, PALETTE[0], 2.4)]
-    colors += [(curve, _style(i)["color"], 1.3) for i, curve in enumerate(baselines)]
-    return [
-        Line2D([], [], color=color, lw=width, label=label(curve.name).replace("$", r"\$"))
-        for curve, color, width in colors
-        if curve.known
-    ]
+
+def _write_outside(
+    ax: Any, levels: list[tuple[str, float]], taken: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Say at the edges which levels are beyond them; what is taken then."""
+    bottom, top = ax.get_ylim()
+    for word, edge in (("below", bottom), ("above", top)):
+        found = [(name, y) for name, y in levels if (y < bottom) == (word == "below")]
+        if found:
+            words = ", ".join(f"{label(name, LONGEST_NAME)} {y:.3f}" for name, y in found)
+            words = f"{word}: {words}".replace("-", "\N{MINUS SIGN}").replace("$", r"\$")
+            taken = np.vstack([taken, write_on_line(ax, words, edge, taken)])
+    return taken
 
 
 def _style(i: int) -> dict[str, Any]:

@@ -93,8 +93,6 @@ class CertificateDisplay(Picture):
         step = -(-(high - low) // 8)
         ticks = list(range(high, low - 1, -step))
         places, words = [10.0**tick for tick in ticks], [f"1e{tick}" for tick in ticks]
-        if zeros:
-            places, words = [*places, self.floor], [*words, "0"]
         ax.set_yticks(places, words)
         ax.minorticks_off()
         ends = [End(ROUNDING, -1, FAINT, "rounding error")]

@@ -42,9 +42,9 @@ class FeatureView:
     classes : list of str
         Empty for values; one class says all when there are two.
     grid : ndarray of shape (n_grid,)
-        Values of a numeric feature; empty for a categorical one.
+        Values of a numeric feature, dates as days since 1970; empty for a categorical one.
     curves : ndarray of shape (n_lines, n_grid)
-        NaN in gaps without rows.
+        NaN where rows are too few.
     x : ndarray of shape (n_rows,)
     y : ndarray of shape (n_lines, n_rows)
         Some rows of the table.
@@ -54,6 +54,8 @@ class FeatureView:
     means : ndarray of shape (n_lines, n_categories)
     n_hidden : int
         Categories that are not listed.
+    dates : bool
+        Whether the values of the feature are dates.
     """
 
     name: str
@@ -67,6 +69,7 @@ class FeatureView:
     counts: NDArray[np.int64]
     means: NDArray[np.float64]
     n_hidden: int
+    dates: bool = False
 
     @classmethod
     def from_section(cls, name: str, view: Mapping[str, Any]) -> FeatureView:
@@ -85,6 +88,7 @@ class FeatureView:
             counts=np.array(view.get("counts", []), dtype=np.int64),
             means=table_of(view.get("means", []), len(categories)),
             n_hidden=int(view.get("n_hidden", 0)),
+            dates=bool(view.get("dates", False)),
         )
 
     @property
@@ -234,7 +238,10 @@ def _draw_curves(ax: Any, view: FeatureView) -> None:
     low, high = float(seen.min()), float(seen.max())
     room = 0.03 * (high - low) or max(0.5, abs(high) * 0.05)
     ax.set_xlim(low - room, high + room)
-    ax.set_xticks(*_few_ticks(*ax.get_xlim()))
+    if view.dates:
+        _date_ticks(ax)
+    else:
+        ax.set_xticks(*_few_ticks(*ax.get_xlim()))
 
 
 def _draw_rugs(ax: Any, view: FeatureView) -> None:
@@ -279,6 +286,15 @@ def _draw_bars(ax: Any, view: FeatureView) -> None:
 def _is_upright(view: FeatureView) -> bool:
     """Whether the names of the categories are too long to be written side by side."""
     return sum(max(min(len(name), LONGEST), 5) for name in view.categories) > 30
+
+
+def _date_ticks(ax: Any) -> None:
+    """Some round dates; matplotlib counts days from 1970 as well."""
+    from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
+
+    locator = AutoDateLocator(minticks=2, maxticks=4)
+    ax.xaxis.set_major_locator(locator)
+    ax.xaxis.set_major_formatter(ConciseDateFormatter(locator))
 
 
 def _few_ticks(low: float, high: float) -> tuple[list[float], list[str]]:

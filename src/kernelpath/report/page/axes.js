@@ -57,10 +57,16 @@ function label(root, x, y, text, attributes = {}, full = null) {
   return node;
 }
 
+// Names under the picture, where there is no room beside it.
+function legend(ends) {
+  return html("div", { class: "legend" }, ...ends.map(({ color, name, dashed }) =>
+    html("span", {}, html("i", { class: dashed ? `${color} dashed` : color }), html("bdi", { dir: "auto", title: visible(name) }, cut(name, 80)))));
+}
+
 // Names right of the plot, each with a dash of its colour. A line that reaches the right edge is
 // joined to its dash; for one that ends earlier nothing is drawn that could be taken for data.
 function endLabels(root, ends, box, room) {
-  const places = spread(ends.map((end) => end.y), 17, box.top + 2, box.bottom - 4);
+  const places = spread(ends.map((end) => end.y), letter() + 4, box.top + 2, box.bottom - 4);
   const right = box.right;
   ends.forEach(({ x, y, color, name, joined = x > right - 10 }, i) => {
     const at = places[i];
@@ -74,9 +80,14 @@ const narrow = (width) => width < 560;
 // Charts are less high on paper, so that more of them share a page.
 const tall = (height) => (current.paper ? Math.round(0.8 * height) : height);
 
+// Sizes of letters, as in page.css.
+const phone = window.matchMedia("(max-width: 560px)");
+const letter = () => (phone.matches ? 14 : 13);
+const smallLetter = () => (phone.matches ? 13 : 12);
+
 // The name cut so that it takes no more than so many pixels.
 const ruler = document.createElement("canvas").getContext("2d");
-function fit(text, pixels, size = 13) {
+function fit(text, pixels, size = letter()) {
   ruler.font = `${size}px ${getComputedStyle(document.body).fontFamily}`;
   const count = Array.from(text).length;
   if (ruler.measureText(cut(text, count + 1)).width <= pixels) return cut(text, count + 1);

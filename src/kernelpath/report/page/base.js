@@ -35,6 +35,10 @@ function cut(text, longest) {
   if (letters.length === 0) return "(no name)";
   return letters.length <= longest ? letters.join("") : letters.slice(0, longest - 1).join("") + "…";
 }
+// A name as text that may go on in the next line after a sign between its words.
+function breakable(text) {
+  return text.split(/(?<=[_/.-])(?=[^_/.-])/).flatMap((part, i) => (i ? [html("wbr"), part] : [part]));
+}
 const fullName = (place) => S.features[place].name;
 const nameOf = (place, longest = 80) => cut(fullName(place), longest);
 const whole = (n) => n.toLocaleString("en-GB");
@@ -60,7 +64,7 @@ function short(value) {
 }
 const percent = (value) => (known(value) ? `${Math.round(100 * value)} %` : "");
 const parameterLabel = () => (S.parameter_name === "p" ? "norm exponent p" : S.parameter_name);
-const scoring = () => S.cv.scoring.replaceAll("_", " ");
+const scoring = () => byId("curve").dataset.measure;
 
 // -- the tip -------------------------------------------------------------------------------------
 
@@ -103,7 +107,7 @@ function chart(id, draw) {
 function drawOne(one, width) {
   one.width = width;
   try {
-    one.node.replaceChildren(one.draw(width, one.node));
+    one.node.replaceChildren(...[one.draw(width, one.node)].flat());
   } catch (error) {
     one.node.replaceChildren(html("p", { class: "note" }, "This picture could not be drawn."));
     console.error(error);

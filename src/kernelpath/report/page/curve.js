@@ -25,25 +25,40 @@ function sizeLines(size) {
 
 // -- with scores ---------------------------------------------------------------------------------
 
+// Models on all features, scored on the same folds.
+const references = () => (S.references || []).filter((one) => known(one.score)).map((one) => ({ ...one, label: `${one.label}, all ${whole(one.n_features)}` }));
+
+// The range of the curves, and of levels beside them unless these would press the curves flat.
+const MOST_STRETCH = 2;
 function scoreExtent() {
-  const values = [S.cv.chance];
+  const values = [];
   for (const one of [...S.sizes.map((s) => [s.score, s.se]), ...S.baselines.flatMap((b) => b.score.map((v) => [v, 0]))]) {
     if (known(one[0])) values.push(one[0] - (one[1] || 0), one[0] + (one[1] || 0));
   }
-  const found = extent(values) || [0, 1];
-  const pad = 0.09 * (found[1] - found[0]) || 0.05;
-  return [found[0] - pad, found[1] + pad];
+  let [low, high] = extent(values) || extent([S.cv.chance, ...references().map((one) => one.score)]) || [0, 1];
+  const most = MOST_STRETCH * (high - low) || Infinity;
+  for (const level of [...references().map((one) => one.score), S.cv.chance]) {
+    const [lower, higher] = extent([low, high, level]);
+    if (higher - lower <= most) [low, high] = [lower, higher];
+  }
+  const pad = 0.09 * (high - low) || 0.05;
+  return [low - pad, high + pad];
 }
 
 function drawScores(width) {
   const small = narrow(width);
-  const margin = S.baselines.length ? (small ? 96 : 150) : (small ? 16 : 40);
+  const [low, high] = scoreExtent();
+  const levels = references().map((one, i) => ({ ...one, color: `c${1 + ((S.baselines.length + i) % 7)}` }));
+  const shown = levels.filter((one) => one.score >= low && one.score <= high);
+  const named = S.baselines.length + shown.length > 0;
+  const longest = Math.max(...[...S.baselines.map((one) => one.name), ...shown.map((one) => one.label), S.method].map((name) => textWidth(cut(name, 40))));
+  const margin = small ? 16 : named ? Math.min(260, 32 + longest) : 40;
   const height = tall(small ? 300 : 400);
   const box = { left: 52, right: width - margin, top: 34, bottom: height - 50 };
   const sizes = S.sizes.map((size) => size.n_features);
-  const [low, high] = extent([...sizes, ...S.baselines.flatMap((b) => b.n_features)]);
-  const x = counts(low, high, box.left + 10, box.right - 6, small ? 34 : 46, sizes);
-  const y = linear(...scoreExtent(), box.bottom, box.top, 6);
+  const range = extent([...sizes, ...S.baselines.flatMap((b) => b.n_features)]);
+  const x = counts(...range, box.left + 10, box.right - 6, small ? 34 : 46, sizes);
+  const y = linear(low, high, box.bottom, box.top, 6);
   const root = picture(width, height, "Score against number of features", scoreWords());
   axes(root, box, x, y, "number of features", scoring());
   const xs = sizes.map(x.place);
@@ -51,7 +66,7 @@ function drawScores(width) {
   const ys = S.sizes.map((s) => up(s.score));
   const bounds = [-1, 1].map((sign) => S.sizes.map((s) => up(known(s.score) ? s.score + sign * (s.se || 0) : null)));
   const taken = []; // what labels should not cover
-  const chance = up(S.cv.chance);
+  const chance = known(S.cv.chance) && S.cv.chance >= low && S.cv.chance <= high ? up(S.cv.chance) : null;
   if (known(chance)) {
     root.append(svg("line", { class: "dash", x1: box.left, x2: box.right, y1: chance, y2: chance }));
     takeLine(taken, [box.left, box.right], [chance, chance], 6);
@@ -60,16 +75,37 @@ function drawScores(width) {
   if (xs.length === 1) takeLine(taken, [xs[0], xs[0]], bounds.flat(), 12);
   for (const edge of bounds) takeLine(taken, xs, edge, 1);
   const ends = S.baselines.flatMap((one, i) => drawBaseline(root, one, `c${1 + (i % 7)}`, x, up, taken));
+  for (const one of shown) ends.push(drawReference(root, one, box, up, taken));
   trace(root, xs, ys, "line c0");
   takeLine(taken, xs, ys, 12);
   const last = ys.findLastIndex(known);
-  if (S.baselines.length && last >= 0) ends.push({ x: xs[last], y: ys[last], color: "c0", name: S.method });
-  endLabels(root, ends, box, margin);
+  if (named && last >= 0) ends.push({ x: xs[last], y: ys[last], color: "c0", name: S.method });
+  if (!small) endLabels(root, ends, box, margin);
   xs.forEach((place, i) => { if (known(ys[i]) && xs.length <= 40) root.append(svg("circle", { class: "dot c0", cx: place, cy: ys[i], r: 3 })); });
   chosenMarks(root, x, y, box, taken);
   if (known(chance)) chanceLabel(root, chance, box, taken);
   follow(root, box, xs, (i) => ys[i]);
-  return root;
+  const outside = offScale(levels, low, high);
+  return [root, ...(small && named ? [legend(ends)] : []), ...(outside ? [html("p", { class: "note" }, outside)] : [])];
+}
+
+// A level across the picture, with its standard error at the right end; returns where its name goes.
+function drawReference(root, one, box, up, taken) {
+  const y = up(one.score);
+  root.append(svg("path", { class: `line reference ${one.color}`, d: `M${box.left} ${fixed(y)}H${box.right}` }));
+  takeLine(taken, [box.left, box.right], [y, y], 6);
+  if (known(one.se)) {
+    const [from, to] = [-1, 1].map((sign) => Math.max(box.top, Math.min(box.bottom, up(one.score + sign * one.se))));
+    root.append(svg("path", { class: `error ${one.color}`, d: `M${box.right} ${fixed(from)}V${fixed(to)}` }));
+  }
+  return { x: box.right, y, color: one.color, name: one.label, dashed: true };
+}
+
+// Levels that the axis does not reach are said in words.
+function offScale(levels, low, high) {
+  const all = [...levels.map((one) => [cut(one.label, 60), one.score]), ["chance", S.cv.chance]].filter(([, score]) => known(score));
+  const said = (word, found) => (found.length ? `${word} this picture: ${found.map(([name, score]) => `${name} ${scoreText(score)}`).join(", ")}.` : "");
+  return [said("Above", all.filter(([, score]) => score > high)), said("Below", all.filter(([, score]) => score < low))].filter(Boolean).join(" ");
 }
 
 // Another ranking; returns where its name goes.
@@ -92,7 +128,8 @@ function chanceLabel(root, place, box, taken) {
 
 function scoreWords() {
   const chosen = S.cv.chosen, best = S.cv.best;
-  const others = S.baselines.length ? ` Compared with ${S.baselines.map((b) => b.name).join(", ")}.` : "";
+  const names = [...S.baselines.map((one) => one.name), ...references().map((one) => `${one.label} (${scoreText(one.score)})`)];
+  const others = names.length ? ` Compared with ${names.join(", ")}.` : "";
   return `Best: ${sizeText(best)}. Chosen: ${sizeText(chosen)}.${others}`;
 }
 
@@ -108,7 +145,7 @@ function chosenMarks(root, x, y, box, taken) {
     return { at, text: `${word}: ${whole(one.n_features)}`, side };
   });
   for (const { at, text, side } of shown) {
-    const half = textWidth(text, 13, 650) / 2;
+    const half = textWidth(text, letter(), 650) / 2;
     const candidates = [];
     for (const dx of [0, -half / 2, half / 2, -half - 14, half + 14]) {
       for (let dy = 0; dy <= 120; dy += 6) {
@@ -127,14 +164,14 @@ function countBox(width, height) {
 }
 
 // Number of features against the parameter, with ticks at the junctures.
-function countCurve(root, box, lowest) {
+function countCurve(root, box, lowest, highest = 0) {
   const x = alongPath(box.left + 6, box.right - 6);
   const n = S.points.n_selected;
-  const [low, high] = extent([...n, lowest]);
+  const [low, high] = extent([...n, lowest, highest || n[0]]);
   const few = high <= 50;
   const top = box.top + 24; // above the highest point there is room for its number
   const y = few ? linear(0, Math.max(1, high), box.bottom, top, Math.min(6, Math.max(high, 2))) : counts(lowest < low * 0.6 || low <= 1 ? low : low * 0.6, high, box.bottom, top, 26);
-  y.ticks = y.ticks.filter((tick) => Number.isInteger(tick.value)).map((tick) => ({ ...tick, text: whole(tick.value) }));
+  y.ticks = y.ticks.filter((tick) => Number.isInteger(tick.value) && (few || tick.value > 0)).map((tick) => ({ ...tick, text: whole(tick.value) }));
   axes(root, box, x, y, x.label, "selected features");
   let xs = n.map((_, i) => x.at(i)), ys = n.map(y.place);
   const j = S.junctures;
@@ -174,12 +211,13 @@ function drawCounts(width) {
   const height = tall(narrow(width) ? 300 : 380);
   const box = countBox(width, height);
   const root = picture(width, height, "Number of features along the path", S.headline);
-  const { x, y } = countCurve(root, box, Math.max(1, S.sizes[0].n_features));
+  const { x, y } = countCurve(root, box, Math.max(1, S.sizes[0].n_features), S.sizes[S.sizes.length - 1].n_features);
   const n = S.points.n_selected;
   // A size that is visited several times is listed at one of its points.
   const point = (size) => n.findIndex((k, i) => k === size.n_features && S.points.parameter[i] === size.parameter);
   const visit = (size) => { const at = point(size); return at < 0 ? Math.max(0, n.indexOf(size.n_features)) : at; };
   const places = S.sizes.map((size) => (x.parametric && known(size.parameter) ? x.place(size.parameter) : x.at(visit(size))));
+  goOn(root, places, y);
   follow(root, box, places, (i) => y.place(S.sizes[i].n_features), (px, py) => {
     let best = 0, least = Infinity;
     places.forEach((place, i) => {
@@ -189,6 +227,17 @@ function drawCounts(width) {
     return best;
   });
   return root;
+}
+
+// Smaller and larger sizes than those of the points are points like them, at the ends of the parameter.
+function goOn(root, places, y) {
+  const [low, high] = extent(S.points.n_selected);
+  for (const [end, beyond] of [[low, (k) => k < low], [high, (k) => k > high]]) {
+    const found = S.sizes.map((_, i) => i).filter((i) => beyond(S.sizes[i].n_features));
+    if (found.length === 0) continue;
+    const heights = extent([end, ...found.map((i) => S.sizes[i].n_features)]).map(y.place);
+    root.append(svg("path", { class: "line c0", d: `M${fixed(places[found[0]])} ${fixed(heights[0])}V${fixed(heights[1])}` }));
+  }
 }
 
 function drawCountOnly(width) {

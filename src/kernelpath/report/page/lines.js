@@ -1,7 +1,7 @@
 // Weights, stability index and certificates: lines along the path or over the sizes.
 function drawWeights(width) {
   const small = narrow(width);
-  const margin = small ? 108 : 190;
+  const margin = small ? 16 : 190;
   const height = tall(small ? 320 : 420);
   const box = { left: 52, right: width - margin, top: 34, bottom: height - 50 };
   const { named, others } = S.weights;
@@ -30,7 +30,7 @@ function drawWeights(width) {
     const stays = last === ys.length - 1;
     if (last >= 0) found.push({ x: xs[last], y: stays ? ys[last] : box.bottom, joined: stays, color: `c${i % 8}`, name: fullName(one.feature), ys });
   });
-  endLabels(root, found, box, margin);
+  if (!small) endLabels(root, found, box, margin);
   const cursor = svg("line", { class: "cursor", y1: box.top, y2: box.bottom, visibility: "hidden" });
   const bright = svg("g", {});
   root.append(bright, cursor);
@@ -51,7 +51,7 @@ function drawWeights(width) {
     const rows = shown.map((one) => [one.weights[at] || 0, one.feature]).sort((a, b) => b[0] - a[0]);
     return [`${parameterLabel()} ${short(S.points.parameter[at])}`, ...rows.map(([w, place]) => `${nameOf(place, 40)}: ${short(w)}`)];
   }, () => { cursor.setAttribute("visibility", "hidden"); bright.replaceChildren(); });
-  return root;
+  return small ? [root, legend(found)] : root;
 }
 
 // Where the parameter turns, the picture goes on: a line says so.
@@ -62,7 +62,7 @@ function markTurns(root, box, xs) {
     const room = (found[k + 1] === undefined ? box.right : xs[found[k + 1]]) - xs[i];
     const falls = S.points.parameter[i] > S.points.parameter[i + 1];
     const text = `${parameterLabel()} ${falls ? "falls" : "grows"}`;
-    if (room > 30) label(root, xs[i] + 4, box.top + 10, fit(text, room - 8, 12), { class: "axis small" });
+    if (room > 30) label(root, xs[i] + 4, box.top + 10, fit(text, room - 8, smallLetter()), { class: "axis small" });
   });
 }
 
@@ -91,24 +91,28 @@ function drawStability(width) {
 
 function drawCertificates(width) {
   const small = narrow(width);
-  const margin = small ? 60 : 80;
+  const margin = small ? 66 : 80;
   const height = tall(small ? 280 : 320);
-  const box = { left: 58, right: width - margin, top: 34, bottom: height - 50 };
   const { kkt, gap } = S.points;
+  const zero = [...kkt, ...gap].includes(0);
+  const box = { left: 70, right: width - margin, top: 34, bottom: height - 50 };
+  const floor = box.bottom - 12; // 0 has no logarithm: zeros are dots below the scale
   const x = alongPath(box.left + 4, box.right);
   const range = extent([...kkt, ...gap].filter((v) => known(v) && v > 0)) || [1e-16, 1e-15];
-  const zero = [...kkt, ...gap].includes(0);
-  const y = powers(Math.max(range[0], 1e-18) / (zero ? 10 : 1), Math.max(range[1], 1e-17), box.bottom, box.top, 26, zero);
+  const y = powers(Math.max(range[0], 1e-18), Math.max(range[1], 1e-17), zero ? box.bottom - 40 : box.bottom, box.top, 26);
   const worst = (values) => { const found = extent(values); return found ? short(found[1]) : "unknown"; };
   const root = picture(width, height, "KKT residual and gap along the path", `Largest KKT residual ${worst(kkt)}; largest gap ${worst(gap)}.`);
   axes(root, box, x, y, x.label, gap.some(known) ? "distance from the optimum" : "residual");
   const xs = kkt.map((_, i) => x.at(i));
+  if (zero) label(root, box.left - 8, floor + 4, "exactly 0", { class: "axis small", "text-anchor": "end" });
   const found = [];
-  [["KKT", kkt, "c0"], ["gap", gap, "c1"]].forEach(([name, values, color]) => {
-    const ys = values.map((v) => (known(v) ? y.place(v) : null));
+  [["KKT", kkt, "c0"], ["gap", gap, "c1"]].forEach(([name, values, color], k) => {
+    const ys = values.map((v) => (known(v) && v > 0 ? y.place(v) : null));
     trace(root, xs, ys, `line ${color}`);
-    const last = ys.findLastIndex(known);
-    if (last >= 0) found.push({ x: xs[last], y: ys[last], color, name });
+    const at = floor - 3 + 6 * k;
+    values.forEach((v, i) => { if (v === 0) root.append(svg("circle", { class: `dot zero ${color}`, cx: fixed(xs[i]), cy: at, r: 2.5 })); });
+    const last = values.findLastIndex(known);
+    if (last >= 0) found.push({ x: xs[last], y: ys[last] ?? at, color, name });
   });
   endLabels(root, found, box, margin);
   onHover(root, (px) => {

@@ -45,3 +45,5 @@ chart("certificates", drawCertificates);
 drawAll();
 startPrint();
 new ResizeObserver(() => drawAll()).observe(byId("main"));
+// What is folded has no width: it is drawn when it is opened. The event does not bubble.
+document.addEventListener("toggle", () => drawAll(), true);

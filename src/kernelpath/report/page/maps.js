@@ -7,10 +7,12 @@ const heatClass = (value) => (value > 0.775 ? "hot" : value > 0.565 ? "warm" : "
 function cells(width, options) {
   const { title, description, names, values, columns, columnLabel, square, tell } = options;
   const small = narrow(width);
-  const left = Math.min(small ? 118 : 210, 24 + 7.4 * Math.max(...names.map((name) => Array.from(name).length)));
+  const longest = Math.max(...names.map((name) => textWidth(cut(name, 80), smallLetter())));
+  const left = Math.min(small ? 0.42 * width : 260, 16 + longest);
   const room = width - left - 8;
   const cell = square ? Math.min(columns.length <= 12 ? 46 : 28, room / columns.length) : room / columns.length;
-  const high = square ? Math.max(13, cell) : Math.max(15, Math.min(20, (current.paper ? 400 : 520) / names.length));
+  const least = smallLetter() + 3;
+  const high = square ? Math.max(least, cell) : Math.max(least, Math.min(20, (current.paper ? 400 : 520) / names.length));
   const top = columnLabel ? 40 : 24;
   const height = top + high * names.length + 8;
   const root = picture(width, height, title, description);
@@ -18,16 +20,14 @@ function cells(width, options) {
   let last = -Infinity;
   columns.forEach((text, j) => {
     const middle = left + (j + 0.5) * cell;
-    const half = 3.6 * text.length + 3;
+    const half = textWidth(text, smallLetter()) / 2 + 4;
     if (middle - half < last || middle + half > width) return;
     last = middle + half;
     label(root, middle, top - 7, text, { class: "axis small", "text-anchor": "middle" });
   });
   root.append(svg("rect", { class: "frame", x: left, y: top, width: cell * columns.length, height: high * names.length }));
   names.forEach((name, i) => {
-    const font = high < 13 ? Math.max(7, high - 1) : 12;
-    const node = label(root, left - 8, top + (i + 0.5) * high + font * 0.34, fit(name, left - 12, font), { class: "small", "text-anchor": "end" }, name);
-    node.style.fontSize = `${font}px`;
+    label(root, left - 8, top + (i + 0.5) * high + smallLetter() * 0.34, fit(name, left - 10, smallLetter()), { class: "small", "text-anchor": "end" }, name);
     values[i].forEach((value, j) => {
       if (!known(value) || value <= 0) return;
       const gap = cell > 6 ? 1 : 0;

@@ -11,7 +11,7 @@ function takeLine(taken, xs, ys, weight) {
   });
 }
 
-function textWidth(text, size = 13, weight = 400) {
+function textWidth(text, size = letter(), weight = 400) {
   ruler.font = `${weight} ${size}px ${getComputedStyle(document.body).fontFamily}`;
   return ruler.measureText(text).width;
 }
@@ -19,7 +19,7 @@ function textWidth(text, size = 13, weight = 400) {
 // Writes a text, in the middle of its place, where it covers least and then is cheapest.
 function labelFree(root, text, candidates, taken, attributes, box) {
   const small = attributes.class.includes("small"), strong = attributes.class.includes("strong");
-  const half = textWidth(text, small ? 12 : 13, strong ? 650 : 400) / 2 + 3;
+  const half = textWidth(text, small ? smallLetter() : letter(), strong ? 650 : 400) / 2 + 3;
   let best = null;
   for (const { x, y, cost } of candidates) {
     const middle = Math.max(box.left + half, Math.min(x, box.right - half));

@@ -24,7 +24,9 @@ function linear(from, to, start, end, count) {
   }
   const place = (value) => start + ((value - from) / (to - from)) * (end - start);
   const low = Math.min(from, to), high = Math.max(from, to);
-  const step = niceStep(high - low, count);
+  let step = niceStep(high - low, count);
+  const inside = () => Math.floor(high / step + 1e-9) - Math.ceil(low / step - 1e-9) + 1;
+  while (inside() < 2) step = niceStep(step, 2.5); // one number alone gives no scale
   const digits = Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
   const ticks = [];
   for (let i = Math.ceil(low / step - 1e-9); i <= high / step + 1e-9; i++) {
@@ -47,7 +49,34 @@ function sizeTicks(sizes, place) {
   return kept.sort((a, b) => a - b).map((value) => ({ value, place: place(value), text: whole(value) }));
 }
 
-// Logarithmic for counts; 0 has its own place, half a step below 1.
+// Days since 1970, with ticks at round dates; from < to.
+const DAY = 86400000;
+const isDate = (days) => Math.abs(days) < 1e8; // what a Date can hold
+const dateText = (days) => (isDate(days) ? new Date(days * DAY).toISOString().slice(0, 10) : short(days));
+function calendar(from, to, start, end, count) {
+  const scale = linear(from, to, start, end, count);
+  if (!isDate(from) || !isDate(to) || to - from < 2) return { ...scale, ticks: scale.ticks.map((tick) => ({ ...tick, text: dateText(tick.value) })).slice(0, 2) };
+  const wanted = (to - from) / Math.max(count, 1);
+  const first = new Date(from * DAY), ticks = [];
+  const months = [1, 2, 3, 6].find((m) => m * 30.4 >= wanted) || 12 * niceStep(wanted / 365, 1);
+  const options = wanted < 20 ? { day: "numeric", month: "short" } : months < 12 ? { month: "short", year: "numeric" } : { year: "numeric" };
+  const add = (time) => {
+    const value = time / DAY;
+    if (value >= from && value <= to) ticks.push({ value, place: scale.place(value), text: new Date(time).toLocaleDateString("en-GB", { ...options, timeZone: "UTC" }) });
+  };
+  if (wanted < 20) {
+    const step = Math.max(1, Math.round(niceStep(wanted, 1)));
+    for (let day = Math.ceil(from); day <= to; day += step) add(day * DAY);
+  } else if (months < 12) {
+    for (let m = Math.ceil(first.getUTCMonth() / months) * months, i = 0; i < 40; i++, m += months) add(Date.UTC(first.getUTCFullYear(), m, 1));
+  } else {
+    const years = Math.round(months / 12);
+    for (let year = Math.ceil(first.getUTCFullYear() / years) * years, i = 0; i < 40; i++, year += years) add(new Date(0).setUTCFullYear(year, 0, 1));
+  }
+  return ticks.length > 1 ? { ...scale, ticks } : { ...scale, ticks: [from, to].map((value) => ({ value, place: scale.place(value), text: dateText(value) })) };
+}
+
+// Logarithmic for counts; none has its own place, half a step below 1.
 function counts(low, high, start, end, room, sizes = []) {
   const log = (k) => Math.log10(Math.max(k, 0.5));
   let from = log(low), to = log(high);
@@ -59,7 +88,7 @@ function counts(low, high, start, end, room, sizes = []) {
   const fine = length / Math.max(decades * 3, 1) >= room;
   const every = Math.max(1, Math.ceil((decades * room) / length));
   const ticks = [];
-  if (low === 0) ticks.push({ value: 0, place: place(0), text: "0" });
+  if (low === 0) ticks.push({ value: 0, place: place(0), text: "none" });
   for (let power = 0; power <= Math.floor(to + 1e-9); power += every) {
     for (const lead of fine ? [1, 2, 5] : [1]) {
       const value = lead * 10 ** power;
@@ -69,22 +98,22 @@ function counts(low, high, start, end, room, sizes = []) {
   if (own.length > 0 && own.length >= ticks.length) return { place, ticks: own };
   if (ticks.length < 2) {
     const values = low === high ? [low] : [low, high];
-    return { place, ticks: values.map((value) => ({ value, place: place(value), text: whole(value) })) };
+    return { place, ticks: values.map((value) => ({ value, place: place(value), text: value ? whole(value) : "none" })) };
   }
   return { place, ticks };
 }
 
 const powerText = (power) => (power >= 0 && power < 4 ? whole(10 ** power) : minus(`1e${power}`));
 
-// Logarithmic; what is 0 or less is put on the floor.  Ends at whole powers of ten, or at the data.
-function powers(low, high, start, end, room, zero = false, tight = false) {
+// Logarithmic, for numbers above 0.  Ends at whole powers of ten, or at the data.
+function powers(low, high, start, end, room, tight = false) {
   const bottom = tight ? Math.log10(low) : Math.floor(Math.log10(low));
   const top = tight ? Math.log10(high) : Math.max(Math.ceil(Math.log10(high)), bottom + 1);
   const place = (value) => start + ((Math.log10(Math.max(value, 10 ** bottom)) - bottom) / (top - bottom)) * (end - start);
   const every = Math.max(1, Math.ceil(((top - bottom) * room) / Math.abs(end - start)));
   const ticks = [];
   for (let power = Math.ceil(bottom - 1e-9); power <= top + 1e-9; power += every) {
-    ticks.push({ value: 10 ** power, place: place(10 ** power), text: zero && power === bottom ? "0" : powerText(power) });
+    ticks.push({ value: 10 ** power, place: place(10 ** power), text: powerText(power) });
   }
   return { place, ticks };
 }
@@ -100,7 +129,7 @@ function alongPath(start, end) {
     const [low, high] = extent(parameter);
     if (low > 0 && high / low > 50) {
       const flip = from > to;
-      const scale = powers(low, high, flip ? end : start, flip ? start : end, 60, false, true);
+      const scale = powers(low, high, flip ? end : start, flip ? start : end, 60, true);
       return { ...scale, at: (i) => scale.place(parameter[i]), label: parameterLabel(), parametric: true };
     }
     const scale = linear(from, to, start, end, count);

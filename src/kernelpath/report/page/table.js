@@ -37,6 +37,8 @@ const table = {
     this.draw();
   },
 
+  has(key) { return this.heads.some((head) => head.dataset.key === key); },
+
   ordered() {
     const { key } = this;
     const filter = this.filter.toLocaleLowerCase();
@@ -69,13 +71,14 @@ const table = {
   },
 
   line(row, top) {
-    const name = html("bdi", { class: "name", dir: "auto", title: visible(row.name) }, cut(row.name, 80));
+    const name = html("bdi", { class: "name", dir: "auto", title: visible(row.name) }, ...breakable(cut(row.name, 80)));
     const fill = html("i", {});
     fill.style.width = top > 0 ? `${Math.max(0, (100 * (row.weight || 0)) / top)}%` : "0";
     const bar = html("span", { class: "meter", "aria-hidden": "true" }, fill);
     const weight = html("div", { class: "weight" }, html("span", {}, short(row.weight)), bar);
-    const line = html("tr", {}, html("td", { class: "num" }, whole(row.rank)), html("th", { scope: "row" }, name), html("td", {}, weight));
-    if (this.heads.length > 3) line.append(html("td", { class: "num" }, percent(row.share)));
+    const line = html("tr", {}, html("td", { class: "num" }, whole(row.rank)), html("th", { scope: "row" }, name));
+    if (this.has("weight")) line.append(html("td", {}, weight));
+    if (this.has("share")) line.append(html("td", { class: "num" }, percent(row.share)));
     return line;
   },
 

@@ -19,12 +19,23 @@ function smallAxes(root, box, x, y) {
   for (const tick of x.ticks) label(root, tick.place, box.bottom + 18, tick.text, { class: "axis small", "text-anchor": "middle" });
 }
 
+// A feature of few values has its ticks there.
+const FEW_LEVELS = 5;
+function levelTicks(values, x) {
+  const levels = [...new Set(values)].sort((a, b) => a - b);
+  const ticks = levels.map((value) => ({ value, place: x.place(value), text: short(value) }));
+  const apart = ticks.every((tick, i) => i === 0 || tick.place - ticks[i - 1].place >= textWidth(tick.text, smallLetter()) + 10);
+  return levels.length > 1 && levels.length <= FEW_LEVELS && apart ? ticks : x.ticks;
+}
+
 function drawNumeric(view, width) {
   const box = viewBox(width);
   const share = view.outcome === "share";
   const root = picture(width, VIEW_HEIGHT, nameOf(view.feature), viewDescription(view));
   const [low, high] = extent(view.grid) || [0, 1];
-  const x = linear(low, high, box.left + 4, box.right - 4, Math.max(3, Math.floor((box.right - box.left) / 70)));
+  const scale = view.dates ? calendar : linear;
+  const x = scale(low, high, box.left + 4, box.right - 4, Math.max(3, Math.floor((box.right - box.left) / (view.dates ? 90 : 70))));
+  if (!view.dates) x.ticks = levelTicks(view.points.x.filter((v) => known(v) && v >= low && v <= high), x);
   const many = view.classes.length > 1;
   const range = share ? [0, 1] : extent([...view.points.y.flat(), ...view.curves.flat()]) || [0, 1];
   const strip = share && many ? 14 : 0;
@@ -50,15 +61,16 @@ function drawNumeric(view, width) {
     const i = nearest(xs, px);
     const tell = (v) => (!known(v) ? "no rows nearby" : share ? percent(v) : short(v));
     const lines = view.curves.map((row, c) => (share ? `${cut(view.classes[c] ?? "", 30)}: ${tell(row[i])}` : `target ${tell(row[i])}`));
-    return [nameOf(view.feature, 60), `at ${short(view.grid[i])}`, ...lines];
+    return [nameOf(view.feature, 60), `at ${view.dates ? dateText(view.grid[i]) : short(view.grid[i])}`, ...lines];
   });
   return root;
 }
 
 function drawCategorical(view, width) {
   const rows = view.categories.length;
-  const left = Math.min(0.42 * width, 14 + 7 * Math.max(...view.categories.map((c) => cut(c, 40).length), 3));
-  const box = { left, right: width - 44, top: 12, bottom: VIEW_HEIGHT - 26 };
+  const left = Math.min(0.42 * width, 10 + Math.max(...view.categories.map((c) => textWidth(cut(c, 40), smallLetter())), 20));
+  const room = 10 + Math.max(...view.counts.map((n) => textWidth(whole(n), smallLetter())));
+  const box = { left, right: width - room - 10, top: 12, bottom: VIEW_HEIGHT - 26 };
   const share = view.outcome === "share";
   const root = picture(width, VIEW_HEIGHT, nameOf(view.feature), viewDescription(view));
   const found = extent(view.means.flat()) || [0, 1];
@@ -71,7 +83,7 @@ function drawCategorical(view, width) {
   const tall = Math.min(30, (box.bottom - box.top) / Math.max(rows, 1));
   view.categories.forEach((category, i) => {
     const top = box.top + i * tall, middle = top + tall / 2;
-    label(root, left - 7, middle + 4, fit(category, left - 8, 12), { class: "small", "text-anchor": "end" }, category);
+    label(root, left - 7, middle + 4, fit(category, left - 7, smallLetter()), { class: "small", "text-anchor": "end" }, category);
     label(root, width, middle + 4, whole(view.counts[i]), { class: "axis small", "text-anchor": "end" });
     let from = 0;
     view.means.forEach((row, c) => {
