@@ -288,8 +288,8 @@ class AccuracyDisplay(Picture):
             self._draw_main(ax)
         if not np.isnan(chance):
             ax.axhline(chance, color=GREY, lw=1.1, ls=(0, (5, 3)), zorder=2)
-        for one in references:
-            self._draw_reference(ax, one)
+        for i, one in enumerate(references):
+            self._draw_reference(ax, one, 1 - 0.01 * i)
         others = [*self.baselines, *references]
         if others and fit:
             self._label_curves(ax, others)
@@ -340,18 +340,21 @@ class AccuracyDisplay(Picture):
         heights = np.concatenate(seen)
         low, high = float(np.nanmin(heights)), float(np.nanmax(heights))
         most = MOST_STRETCH * (high - low) or np.inf
-        for level in (*(float(one.mean[0]) for one in self.references), self.chance):
+        means = [float(one.mean[0]) for one in self.references]
+        errors = [float(one.mean[0] + s * one.se[0]) for one in self.references for s in (-1, 1)]
+        for level in (*means, *errors, self.chance):
             if not np.isnan(level) and max(high, level) - min(low, level) <= most:
                 low, high = min(low, level), max(high, level)
         return low, high
 
-    def _draw_reference(self, ax: Any, one: ScoreCurve) -> None:
-        """A level across the axes, with its standard error at the right end."""
+    def _draw_reference(self, ax: Any, one: ScoreCurve, place: float) -> None:
+        """A level across the axes, with its standard error at a place near the right end."""
         color, level = self._color(one), float(one.mean[0])
         ax.axhline(level, color=color, lw=1.3, ls=(0, (1, 2)), zorder=2)
         if not np.isnan(one.se[0]):
             ends = np.clip([level - one.se[0], level + one.se[0]], *ax.get_ylim())
-            ax.plot([ax.get_xlim()[1]] * 2, ends, color=color, lw=1.6, clip_on=False, zorder=3)
+            line = {"color": color, "lw": 1.6, "clip_on": False, "zorder": 3}
+            ax.plot([place] * 2, ends, transform=ax.get_yaxis_transform(), **line)
 
     def _color(self, curve: ScoreCurve) -> str:
         """Colour of a curve: the first belongs to the path, the next ones to its baselines."""
