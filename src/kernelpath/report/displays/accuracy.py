@@ -369,9 +369,9 @@ class AccuracyDisplay(Picture):
         for curve in (self.main, *others):
             if curve.known:
                 name = label(curve.name, LONGEST_NAME).replace("$", r"\$")
-                style = {"lw": 2.4 if curve is self.main else 1.3, "color": self._color(curve)}
-                dots = ":" if curve in self.references else "-"
-                handles.append(Line2D([], [], label=name, ls=dots, **style))
+                style: dict[str, Any] = {"ls": ":" if curve in self.references else "-"}
+                style |= {"lw": 2.4 if curve is self.main else 1.3, "color": self._color(curve)}
+                handles.append(Line2D([], [], label=name, **style))
         return handles
 
     def _draw_main(self, ax: Any) -> None:
