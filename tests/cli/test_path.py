@@ -135,9 +135,16 @@ def test_json_agrees_with_the_files(tmp_path, table):
     assert [row["n_features"] for row in found["points"]][-2:] == [2, 1]
 
 
-def test_table_names_sizes_certificates_and_features(table):
-    lines = done("path", table, "-t", "outcome", "-k", 3).stdout.splitlines()
+def test_verbose_adds_parameter_and_certificates(table):
+    lines = done("path", table, "-t", "outcome", "-k", 3, "--verbose").stdout.splitlines()
     assert lines[2].split() == ["features", "p", "KKT", "gap", "heaviest", "features"]
+    beyond = [line for line in lines if line.startswith("* beyond the ends of the path")]
+    assert len(beyond) == any("*" in line.split()[1] for line in lines[3 : lines.index("", 3)][:-1])
+
+
+def test_table_names_sizes_and_features(table):
+    lines = done("path", table, "-t", "outcome", "-k", 3).stdout.splitlines()
+    assert lines[2].split() == ["features", "heaviest", "features"]
     sizes = [line.split()[0] for line in lines[3 : lines.index("", 3)]]
     assert sizes[0] == "8"
     assert "3" in sizes  # the size asked for has a row of its own

@@ -79,15 +79,27 @@ def test_the_page_has_headline_and_command(scored, table):
 def test_table_marks_chosen_and_best(tmp_path, table, reference):
     result = done("path", table, "-t", "outcome", *FOLDS)
     lines = result.stdout.splitlines()
-    rows = {line.split()[0]: line for line in lines[3:6]}
+    assert " ± " in lines[2]  # the headline comes first, then plain models of all features
+    assert lines[3].startswith("All 8 features: logistic regression 0.")
+    start = lines.index("", 3) + 2
+    rows = {line.split()[0]: line for line in lines[start : start + 3]}
     point = reference.operating_point_
     assert f"{point.score:.3f}" in rows[str(point.n_features)]
     assert "chosen (one_se)" in rows[str(point.n_features)]
     best = reference.choose("best").n_features
     assert "best" in rows[str(best)]
     assert sum("best" in row for row in rows.values()) == 1
-    assert any(" ± " in line and line.endswith(".") for line in lines)  # the headline
     assert lines[-1] == "Nothing was written; add --out DIR to keep the path."
+
+
+def test_a_leak_is_said_once_beside_the_result(tmp_path, frame):
+    file = save_csv(tmp_path, frame.assign(bill=(frame["outcome"] == frame["outcome"][0]) * 7.5))
+    result = done("path", file, "-t", "outcome", *FOLDS)
+    said = [line for line in result.stdout.splitlines() if "'bill' alone reaches 1.000" in line]
+    assert len(said) == 1
+    assert "'bill'" not in result.stderr
+    quiet = done("path", file, "-t", "outcome", *FOLDS, "--quiet")
+    assert "note: Column 'bill' alone reaches 1.000" in quiet.stderr
 
 
 def test_json_of_scores(table, reference):
@@ -98,6 +110,7 @@ def test_json_of_scores(table, reference):
     assert found["chosen"]["n_features"] == reference.operating_point_.n_features
     assert found["selected"][0]["name"] == "g3"
     assert 0 <= found["selected"][0]["share_of_folds"] <= 1
+    assert [one["name"] for one in found["references"]] == ["logistic", "boosting"]
     assert found["files"] == []
 
 

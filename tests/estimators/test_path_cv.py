@@ -400,7 +400,7 @@ def test_baselines_on_given_axes_are_in_a_legend():
 
 def test_what_is_missing_for_probabilities_is_said():
     model = path_cv().fit(X, Y)
-    with pytest.raises(AttributeError, match="probability=True.* or predictor='logistic'"):
+    with pytest.raises(AttributeError, match=r"probability=True.* or predictor='logistic'"):
         model.predict_proba(X)
     assert not hasattr(model, "predict_proba")
     with pytest.raises(AttributeError, match="target is continuous"):

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import kernelpath as kp
-from kernelpath.errors import MissingValuesWarning, RareClassWarning, ReadingWarning
+from kernelpath.errors import LeakWarning, MissingValuesWarning, RareClassWarning, ReadingWarning
 
 PREDICTORS = ("weighted_kernel", "joint_rbf", "logistic", "boosting", "forest")
 
@@ -138,7 +138,8 @@ def test_identifiers_are_kept_if_the_selector_is_told_to():
     frame = pd.DataFrame({"customer_id": rng.permutation(90) + 1000, "c": rng.normal(size=90)})
     y = frame["customer_id"] > 1045
     selector = kp.LpKTASelector(identifiers="keep")
-    model = kp.PathCV(selector, predictor="logistic", cv=3, n_features=[1]).fit(frame, y)
+    with pytest.warns(LeakWarning, match="customer_id"):
+        model = kp.PathCV(selector, predictor="logistic", cv=3, n_features=[1]).fit(frame, y)
     assert model.operating_point_.feature_names == ("customer_id",)
 
 

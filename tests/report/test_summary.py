@@ -466,7 +466,7 @@ def test_chosen_features_that_say_the_same_are_named():
     model = kp.PathCV(cv=2, predictor="logistic", n_features=[3], references=False)
     summary = model.fit(X, one + rng.normal(size=120)).summary()
     (notice,) = (one for one in summary["notices"] if one["kind"] == "redundancy")
-    assert notice["text"] == "x0 and x1 say nearly the same; NMMKL (--method nmmkl) avoids copies."
+    assert notice["text"] == "x1 and x0 say nearly the same; NMMKL (--method nmmkl) avoids copies."
     assert redundancy_words(summary | {"method": "nmmkl"}) == ""
 
 
