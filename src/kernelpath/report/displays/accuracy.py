@@ -339,7 +339,8 @@ class AccuracyDisplay(Picture):
         seen = [*(curve.mean for curve in curves), self.main.mean - spread, self.main.mean + spread]
         heights = np.concatenate(seen)
         low, high = float(np.nanmin(heights)), float(np.nanmax(heights))
-        most = MOST_STRETCH * (high - low) or np.inf
+        most = MOST_STRETCH * (high - low) if len(heights) > 3 else 0.0  # one point is no curve
+        most = most or np.inf
         means = [float(one.mean[0]) for one in self.references]
         errors = [float(one.mean[0] + s * one.se[0]) for one in self.references for s in (-1, 1)]
         for level in (*means, *errors, self.chance):

@@ -35,7 +35,7 @@ function scoreExtent() {
     if (known(one[0])) values.push(one[0] - (one[1] || 0), one[0] + (one[1] || 0));
   }
   let [low, high] = extent(values) || extent([S.cv.chance, ...references().map((one) => one.score)]) || [0, 1];
-  const most = MOST_STRETCH * (high - low) || Infinity;
+  const most = (values.length > 2 && MOST_STRETCH * (high - low)) || Infinity; // one point is no curve
   const errors = references().flatMap((one) => (known(one.se) ? [one.score - one.se, one.score + one.se] : []));
   for (const level of [...references().map((one) => one.score), ...errors, S.cv.chance]) {
     const [lower, higher] = extent([low, high, level]);
