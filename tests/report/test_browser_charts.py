@@ -55,7 +55,8 @@ def test_a_phone_has_the_names_of_lines_whole_below_the_plot(browser, tmp_path):
         names = one.page.locator("#weights .legend bdi")
         places = [line["feature"] for line in summary["weights"]["named"]]
         assert names.all_inner_texts() == [summary["features"][i]["name"] for i in places]
-        assert one.page.locator("#curve .legend bdi").all_inner_texts() == ["f_test", "lp-kta"]
+        said = one.page.locator("#curve .legend bdi").all_inner_texts()
+        assert said == ["f_test", "Logistic regression, all 60", "Boosting, all 60", "lp-kta"]
         cut = "all => all.filter((one) => one.scrollWidth > one.clientWidth + 1).length"
         assert one.page.eval_on_selector_all(".legend span", cut) == 0
 

@@ -78,9 +78,9 @@ def demo_command(
         files: list[Path] = []
         for part, output in outputs.items():
             record = Record.of(context, part.value)
+            headline, more = "", dict[str, int]()
             if part is Part.wine:
                 run, written = _score_wine(record, output, seed, jobs)
-                headline, more = "", {}
             else:
                 run, written, headline, more = _trace_wide(
                     record, output, rows, features, seed, jobs

@@ -298,8 +298,8 @@ class AccuracyDisplay(Picture):
             self._draw_main(ax)
         if not np.isnan(chance):
             ax.axhline(chance, color=GREY, lw=1.1, ls=(0, (5, 3)), zorder=2)
-        for one in references:
-            self._draw_reference(ax, one)
+        for i, one in enumerate(references):
+            self._draw_reference(ax, one, 1 - 0.01 * i)
         others = [*self.baselines, *references]
         if others and fit:
             self._label_curves(ax, others)
@@ -356,19 +356,23 @@ class AccuracyDisplay(Picture):
         seen = [*(curve.mean for curve in curves), self.main.mean - spread, self.main.mean + spread]
         heights = np.concatenate(seen)
         low, high = float(np.nanmin(heights)), float(np.nanmax(heights))
-        most = MOST_STRETCH * (high - low) or np.inf
-        for level in (*(float(one.mean[0]) for one in self.references), self.chance):
+        most = MOST_STRETCH * (high - low) if len(heights) > 3 else 0.0  # one point is no curve
+        most = most or np.inf
+        means = [float(one.mean[0]) for one in self.references]
+        errors = [float(one.mean[0] + s * one.se[0]) for one in self.references for s in (-1, 1)]
+        for level in (*means, *errors, self.chance):
             if not np.isnan(level) and max(high, level) - min(low, level) <= most:
                 low, high = min(low, level), max(high, level)
         return low, high
 
-    def _draw_reference(self, ax: Any, one: ScoreCurve) -> None:
-        """A level across the axes, with its standard error at the right end."""
+    def _draw_reference(self, ax: Any, one: ScoreCurve, place: float) -> None:
+        """A level across the axes, with its standard error at a place near the right end."""
         color, level = self._color(one), float(one.mean[0])
         ax.axhline(level, color=color, lw=1.3, ls=(0, (1, 2)), zorder=2)
         if not np.isnan(one.se[0]):
             ends = np.clip([level - one.se[0], level + one.se[0]], *ax.get_ylim())
-            ax.plot([ax.get_xlim()[1]] * 2, ends, color=color, lw=1.6, clip_on=False, zorder=3)
+            line = {"color": color, "lw": 1.6, "clip_on": False, "zorder": 3}
+            ax.plot([place] * 2, ends, transform=ax.get_yaxis_transform(), **line)
 
     def _color(self, curve: ScoreCurve) -> str:
         """Colour of a curve: the first belongs to the path, the next ones to its baselines."""
@@ -383,9 +387,9 @@ class AccuracyDisplay(Picture):
         for curve in (self.main, *others):
             if curve.known:
                 name = label(curve.name, LONGEST_NAME).replace("$", r"\$")
-                style = {"lw": 2.4 if curve is self.main else 1.3, "color": self._color(curve)}
-                dots = ":" if curve in self.references else "-"
-                handles.append(Line2D([], [], label=name, ls=dots, **style))
+                style: dict[str, Any] = {"ls": ":" if curve in self.references else "-"}
+                style |= {"lw": 2.4 if curve is self.main else 1.3, "color": self._color(curve)}
+                handles.append(Line2D([], [], label=name, **style))
         return handles
 
     def _draw_main(self, ax: Any) -> None:

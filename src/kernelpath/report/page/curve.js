@@ -36,8 +36,9 @@ function scoreExtent() {
     if (known(one[0])) values.push(one[0] - (one[1] || 0), one[0] + (one[1] || 0));
   }
   let [low, high] = extent(values) || extent([S.cv.chance, ...references().map((one) => one.score)]) || [0, 1];
-  const most = MOST_STRETCH * (high - low) || Infinity;
-  for (const level of [...references().map((one) => one.score), S.cv.chance]) {
+  const most = (values.length > 2 && MOST_STRETCH * (high - low)) || Infinity; // one point is no curve
+  const errors = references().flatMap((one) => (known(one.se) ? [one.score - one.se, one.score + one.se] : []));
+  for (const level of [...references().map((one) => one.score), ...errors, S.cv.chance]) {
     const [lower, higher] = extent([low, high, level]);
     if (higher - lower <= most) [low, high] = [lower, higher];
   }
@@ -75,7 +76,7 @@ function drawScores(width) {
   if (xs.length === 1) takeLine(taken, [xs[0], xs[0]], bounds.flat(), 12);
   for (const edge of bounds) takeLine(taken, xs, edge, 1);
   const ends = S.baselines.flatMap((one, i) => drawBaseline(root, one, `c${1 + (i % 7)}`, x, up, taken));
-  for (const one of shown) ends.push(drawReference(root, one, box, up, taken));
+  shown.forEach((one, i) => ends.push(drawReference(root, one, box, up, taken, box.right - 5 * i)));
   trace(root, xs, ys, "line c0");
   takeLine(taken, xs, ys, 12);
   const last = ys.findLastIndex(known);
@@ -90,13 +91,13 @@ function drawScores(width) {
 }
 
 // A level across the picture, with its standard error at the right end; returns where its name goes.
-function drawReference(root, one, box, up, taken) {
+function drawReference(root, one, box, up, taken, at) {
   const y = up(one.score);
   root.append(svg("path", { class: `line reference ${one.color}`, d: `M${box.left} ${fixed(y)}H${box.right}` }));
   takeLine(taken, [box.left, box.right], [y, y], 6);
   if (known(one.se)) {
     const [from, to] = [-1, 1].map((sign) => Math.max(box.top, Math.min(box.bottom, up(one.score + sign * one.se))));
-    root.append(svg("path", { class: `error ${one.color}`, d: `M${box.right} ${fixed(from)}V${fixed(to)}` }));
+    root.append(svg("path", { class: `error ${one.color}`, d: `M${fixed(at)} ${fixed(from)}V${fixed(to)}` }));
   }
   return { x: box.right, y, color: one.color, name: one.label, dashed: true };
 }
