@@ -11,7 +11,7 @@ from datetime import date
 from common import HERE, OUT, machine
 
 SCRIPTS = (
-    "alignments", "path", "combined_kernels", "path_cv", "page", "million",
+    "alignments", "path", "combined_kernels", "path_cv", "default_speed", "page", "million",
     "gmkl_many_kernels", "gmkl_many_rows", "gmkl", "gmkl_competitors", "nmmkl", "nmmkl_nonlinear",
     "l1kr", "l1kr_branches", "l1kr_xor",
 )  # fmt: skip
