@@ -219,9 +219,9 @@ def path_cv_scores(X, y, sizes, names, *, n_folds, task, weigh=None, n_inner=3):
                     for a, b in splitter(n_inner, task).split(X[train], y[train])
                 ]
         live = dict.fromkeys(tuning_sizes(sizes), candidates)
-        inner = list(splitter(n_inner, task).split(X[train], y[train]))
+        a, b = next(splitter(n_inner, task).split(X[train], y[train]))
+        chance = _chance(y[train[a]], y[train[b]], task)
         for seen in range(1, n_inner):
-            chance = np.mean([_chance(y[train[a]], y[train[b]], task) for a, b in inner[:seen]])
             live = _left(scores, live, seen, chance)
         best = {}
         for k, left in live.items():

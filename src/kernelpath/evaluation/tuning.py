@@ -121,12 +121,11 @@ def tune(
     splits = study.inner_splits(rows)
     inner.begin((len(splits), len(sizes), len(candidates)))
     live = np.ones((len(sizes), len(candidates)), dtype=bool)
-    chance = 0.0
     for number, (train, test) in enumerate(splits):
+        if number == 1:
+            chance = _chance(study, *splits[0])
         if number > 0:
-            chance += _chance(study, *splits[number - 1])
-            so_far = inner.scores[:number].mean(axis=0)
-            live &= still_worth(so_far, chance / number, NEAR / number)
+            live &= still_worth(inner.scores[:number].mean(axis=0), chance, NEAR / number)
         if not inner.known[number].all():
             place = _InnerFold(inner.scores[number], inner.known[number], live, sizes, candidates)
             place.known[~live] = True
