@@ -58,6 +58,7 @@ def fold_key(study: Study, fingerprint: str, split: Split) -> str:
         study.seed,
         study.metadata,
         study.routed,  # scores count weights only where nobody routes them
+        study.imputes,
         split,
     )
     return work_key(*settings)
