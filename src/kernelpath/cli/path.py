@@ -75,9 +75,10 @@ def path_command(
     """Trace the feature path of a table.
 
     Every column but the target is a feature. Columns are taken raw: kernel widths adapt to each,
-    so nothing needs scaling; text, dates and missing values are welcome. The table that is printed gives, for round numbers of features, the
-    norm exponent p, how optimal the point is (KKT residual, and gap: what elimination cost),
-    and the heaviest features. Other methods than lp-kta have other parameters, or none.
+    so nothing needs scaling; text, dates and missing values are welcome. The table that is printed
+    gives, for round numbers of features, the norm exponent p, how optimal the point is (KKT
+    residual, and gap: what elimination cost), and the heaviest features. Other methods than lp-kta
+    have other parameters, or none.
 
     With --cv the path is traced again in every fold, every size is scored on rows held out, and
     a model is kept at the number of features that a rule picks. A run that was killed goes on
