@@ -102,9 +102,6 @@ def test_options_of_tables_are_recorded_and_come_from_a_file(table, tmp_path):
     options = json.loads((tmp_path / "run" / "run.json").read_text())["options"]
     known = {name: options[name] for name in ("missing", "keep-identifiers", "class-weight")}
     assert known == {"missing": "impute", "keep-identifiers": True, "class-weight": "none"}
-    back = run("path", table, "-t", "outcome", *SCORED, "--config", config,
-               "--no-keep-identifiers", "--json")  # fmt: skip
-    assert any("Left out as identifiers" in note for note in json.loads(back.stdout)["notes"])
 
 
 def test_weights_of_classes_change_what_is_found_and_are_for_classes(table, tmp_path):

@@ -118,12 +118,14 @@ def _check_methods(table: LoadedTable, methods: list[Method], task: str, instead
 
 def _check_text(table: LoadedTable, columns: Table, kernel: str, numeric: str) -> None:
     """Refuse text columns for kernels, or a method, of numbers, and say what to do."""
-    names = [table.feature_names[j] for j in np.flatnonzero(columns.categorical)]
-    if not names or (kernel in ("auto", Delta.name) and not numeric):
+    if kernel in ("auto", Delta.name) and not numeric:
         return
     spoilt = _spoilt_numbers(table)
     if spoilt:
         raise DataError(f"{spoilt}; correct the file or use --drop")
+    names = [table.feature_names[j] for j in np.flatnonzero(columns.categorical)]
+    if not names:
+        return
     text = columns_hold(names, "text")
     if numeric:
         raise DataError(

@@ -124,6 +124,7 @@ def _complete_scoring(incomplete: str) -> list[str]:
 
 # -- options ---------------------------------------------------------------------------------------
 
+TABLE_PANEL = "Tables as they are"
 SCORED_PANEL = "Cross-validation"
 KERNEL_PANEL = "Kernels and strengths"
 
@@ -169,6 +170,7 @@ DropOption = Annotated[
 MissingOption = Annotated[
     Missing,
     typer.Option(
+        rich_help_panel=TABLE_PANEL,
         help="What becomes of missing values: a category of their own in each column, the median "
         "or most frequent value, their rows left out, or refused.",
     ),
@@ -176,7 +178,8 @@ MissingOption = Annotated[
 IdentifiersOption = Annotated[
     bool,
     _option(
-        "--keep-identifiers/--no-keep-identifiers",
+        "--keep-identifiers",
+        rich_help_panel=TABLE_PANEL,
         help="Count columns that name rows (text with a value of its own in most rows, row "
         "numbers, ids) as features. Default: they are left out, with a note.",
     ),

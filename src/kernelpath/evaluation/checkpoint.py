@@ -59,6 +59,7 @@ def fold_key(study: Study, fingerprint: str, split: Split) -> str:
         study.metadata,
         study.routed,  # scores count weights only where nobody routes them
         _constraint_parts(study),
+        study.imputes,
         split,
     )
     return work_key(*settings)

@@ -55,7 +55,8 @@ def _r2(outputs: HeldOutOutputs, y: NDArray) -> float | None:
 
 
 def _roc_auc(outputs: HeldOutOutputs, y: NDArray) -> float | None:
-    decision, classes = outputs.outputs.get("decision_function"), getattr(outputs, "classes", ())
+    decision = outputs.outputs.get("decision_function")
+    classes: Any = getattr(outputs, "classes", ())
     if decision is None or decision.ndim != 1 or len(classes) != 2:
         return None
     up, down = y == classes[1], y == classes[0]

@@ -304,8 +304,8 @@ def _fit_classes(
             row[own], bias = _solved(K[np.ix_(own, own)], loss.dual(signs, weight[own]), quick)
             intercept.append(bias)
     support = np.flatnonzero(coef.any(axis=0))
-    own = np.ascontiguousarray(coef[:, support])
-    return SVMHead(support, own, np.array(intercept), classes, np.array([0.0, 1.0]))
+    of_support = np.ascontiguousarray(coef[:, support])
+    return SVMHead(support, of_support, np.array(intercept), classes, np.array([0.0, 1.0]))
 
 
 def _solved(
