@@ -54,9 +54,8 @@ def _r2(outputs: HeldOutOutputs, y: NDArray) -> float | None:
     return float(1.0 - np.square(y - outputs.outputs["predict"]).sum() / spread)
 
 
-def _roc_auc(outputs: HeldOutOutputs, y: NDArray) -> float | None:
-    decision = outputs.outputs.get("decision_function")
-    classes: Any = getattr(outputs, "classes", ())
+def _roc_auc(outputs: Any, y: NDArray) -> float | None:
+    decision, classes = outputs.outputs.get("decision_function"), outputs.classes
     if decision is None or decision.ndim != 1 or len(classes) != 2:
         return None
     up, down = y == classes[1], y == classes[0]

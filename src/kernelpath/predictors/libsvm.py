@@ -24,7 +24,7 @@ from kernelpath.utils.units import in_units, size_exponent
 EPSILON = 0.1  # width of the tube of the SVR, in standard deviations of the target
 CALIBRATION_FOLDS = 3
 BELOW_BOUND = 1.0 - 1e-6
-TOLERANCE = 1e-6  # of the decision value, so that rounding of the kernel makes no difference
+TOLERANCE = 1e-8  # of the decision value, so that rounding of the kernel makes no difference
 GOOD_ENOUGH = 1e-3  # while settings are compared
 FEWEST_STEPS, STEPS_PER_ROW = 10_000, 30  # at most, while settings are compared; most need 1 to 5
 
@@ -304,8 +304,8 @@ def _fit_classes(
             row[own], bias = _solved(K[np.ix_(own, own)], loss.dual(signs, weight[own]), quick)
             intercept.append(bias)
     support = np.flatnonzero(coef.any(axis=0))
-    of_support = np.ascontiguousarray(coef[:, support])
-    return SVMHead(support, of_support, np.array(intercept), classes, np.array([0.0, 1.0]))
+    packed = np.ascontiguousarray(coef[:, support])
+    return SVMHead(support, packed, np.array(intercept), classes, np.array([0.0, 1.0]))
 
 
 def _solved(
