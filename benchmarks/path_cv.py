@@ -16,7 +16,7 @@ from sklearn.svm import SVC
 
 import kernelpath as kp
 from common import HERE, Report, alternating, cpu_time, load_shared
-from kernelpath.predictors.libsvm import Task, fit_svm
+from kernelpath.predictors.svm import Task, fit_svm
 
 C = 1.0
 N_SAMPLED = 60  # features from which the dense version is extrapolated

@@ -21,7 +21,7 @@ from threadpoolctl import threadpool_limits
 import kernelpath as kp
 from common import load_shared
 from kernelpath.path_kernels import KernelBank
-from kernelpath.predictors.libsvm import Task, fit_svms
+from kernelpath.predictors.svm import Task, fit_svms
 from kernelpath.tables.table import as_column_table
 from kernelpath.tracers.lp_kta.divergences import SquaredEuclidean
 from kernelpath.tracers.lp_kta.problem import PNormProblem, trace_exact

@@ -11,7 +11,7 @@ import pytest
 
 import kernelpath as kp
 from kernelpath.evaluation.study import Study
-from kernelpath.predictors.libsvm import Task
+from kernelpath.predictors.svm import Task
 from kernelpath.tables.missing import Imputer
 from kernelpath.tables.table import as_column_table
 

@@ -15,8 +15,8 @@ from sklearn.linear_model import LogisticRegression, Ridge
 
 from kernelpath.predictors.base import TrainingRows
 from kernelpath.predictors.design import Design, Filling
-from kernelpath.predictors.libsvm import Task
 from kernelpath.predictors.linear import LinearPredictor, logistic_coefficients
+from kernelpath.predictors.svm import Task
 from kernelpath.predictors.trees import BoostingPredictor, ForestPredictor, Trees
 from kernelpath.tables.table import Table
 from kernelpath.tracers.any_selector import ChoicesBySize

@@ -17,7 +17,7 @@ from kernelpath.estimators import _path_cv_checks
 from kernelpath.path_kernels import KernelBank
 from kernelpath.predictors import base
 from kernelpath.predictors.choice import OWN_PREDICTORS
-from kernelpath.predictors.libsvm import Task, fit_svm
+from kernelpath.predictors.svm import Task, fit_svm
 from kernelpath.tables.rows import distinct
 from kernelpath.tables.table import as_column_table
 from reference.path_cv import JointRBF, WeightedKernel, candidates_of, path_cv_scores

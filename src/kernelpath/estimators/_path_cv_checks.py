@@ -55,7 +55,7 @@ from kernelpath.evaluation.study import Copies, Split, Study, inner_of, unit_of_
 from kernelpath.evaluation.tuning import n_candidates
 from kernelpath.evaluation.work_plan import WorkMeter
 from kernelpath.predictors.choice import is_own, resolve_predictors, task_of
-from kernelpath.predictors.libsvm import Task
+from kernelpath.predictors.svm import Task
 from kernelpath.tables import IDENTIFIERS
 from kernelpath.tables.constraints import Constraints
 from kernelpath.tables.encoding import TableEncoder

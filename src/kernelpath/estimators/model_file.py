@@ -32,9 +32,9 @@ from kernelpath.path.file import load_path, save_path
 from kernelpath.predictors import state
 from kernelpath.predictors.choice import is_own
 from kernelpath.predictors.joint_rbf import JointRBFSVM
-from kernelpath.predictors.libsvm import Task
 from kernelpath.predictors.linear import LinearModel
 from kernelpath.predictors.models import ConstantModel, KernelModel
+from kernelpath.predictors.svm import Task
 from kernelpath.predictors.trees import TreesModel
 from kernelpath.predictors.weighted_kernel import WeightedKernelSVM
 from kernelpath.tables.encoding import TableEncoder

@@ -23,8 +23,8 @@ from sklearn.utils import _safe_indexing
 from kernelpath.errors import DataError, naming
 from kernelpath.evaluation.plain_scores import plain_score
 from kernelpath.predictors.base import MEMORY_LIMIT, HeldOutOutputs, Predictor, TrainingRows
-from kernelpath.predictors.libsvm import Task
 from kernelpath.predictors.models import ConstantModel
+from kernelpath.predictors.svm import Task
 from kernelpath.tables.constraints import Constraints
 from kernelpath.tables.missing import Imputer, imputed
 from kernelpath.tables.rows import DistinctRows, distinct, one_by_group, told_apart

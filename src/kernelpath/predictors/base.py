@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.metaestimators import available_if
 
 from kernelpath.errors import DataError
-from kernelpath.predictors.libsvm import Task
+from kernelpath.predictors.svm import Task
 from kernelpath.tables.rows import DistinctRows
 from kernelpath.tables.table import Table
 from kernelpath.tracers.any_selector import ChoicesBySize, SizedPoint

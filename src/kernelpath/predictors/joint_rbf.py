@@ -21,7 +21,6 @@ from kernelpath.predictors.base import (
     union_of,
 )
 from kernelpath.predictors.design import Filling
-from kernelpath.predictors.libsvm import SVMHead, Task, fit_svms
 from kernelpath.predictors.models import KernelModel
 from kernelpath.predictors.nystrom import LandmarkMap, landmarks, mapped_models
 from kernelpath.predictors.state import (
@@ -34,6 +33,7 @@ from kernelpath.predictors.state import (
     saved_as,
     support_values,
 )
+from kernelpath.predictors.svm import SVMHead, Task, fit_svms
 from kernelpath.tables.table import Table, take_columns
 from kernelpath.tracers.any_selector import SizedPoint
 from kernelpath.utils.archive_forms import REAL, WHOLE, Form

@@ -21,7 +21,7 @@ from kernelpath.predictors.base import (
     Setting,
     TrainingRows,
 )
-from kernelpath.predictors.libsvm import Task
+from kernelpath.predictors.svm import Task
 from kernelpath.tables.table import Table, is_frame, refuse_infinite
 from kernelpath.utils.progress import begin, progress_bar, working
 from kernelpath.utils.sample_weights import weight_argument

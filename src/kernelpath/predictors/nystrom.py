@@ -24,7 +24,6 @@ from sklearn.svm import LinearSVC, LinearSVR
 from kernelpath.kernels import KERNELS, formula_code, resolve_kernel
 from kernelpath.path_kernels.explicit import CATEGORIES, NYSTROM, ExplicitMap
 from kernelpath.predictors.base import Candidate, Request, TrainingRows, outputs_for
-from kernelpath.predictors.libsvm import EPSILON, SVMHead, Task, calibrate, standardised
 from kernelpath.predictors.models import KernelModel
 from kernelpath.predictors.state import (
     SAVED,
@@ -36,6 +35,7 @@ from kernelpath.predictors.state import (
     of_columns,
     saved_as,
 )
+from kernelpath.predictors.svm import EPSILON, SVMHead, Task, calibrate, standardised
 from kernelpath.tables.table import Table, take_columns
 from kernelpath.utils.archive_forms import REAL, WHOLE, Form, checked_text, named, within
 

@@ -17,7 +17,7 @@ from scipy import sparse
 from kernelpath.utils.archive_forms import WHOLE, Form
 
 if TYPE_CHECKING:
-    from kernelpath.predictors.libsvm import SVMHead, Task
+    from kernelpath.predictors.svm import SVMHead, Task
 
 Arrays = dict[str, np.ndarray]
 State = tuple[dict[str, Any], Arrays]

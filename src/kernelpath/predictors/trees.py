@@ -30,8 +30,8 @@ from kernelpath.predictors.base import (
     held_out_outputs,
 )
 from kernelpath.predictors.design import Design
-from kernelpath.predictors.libsvm import Task, standardised
 from kernelpath.predictors.state import Arrays, State, check_outputs, of_columns, saved_as
+from kernelpath.predictors.svm import Task, standardised
 from kernelpath.tables.table import Table
 from kernelpath.utils.archive_forms import REAL, WHOLE, Form
 from kernelpath.utils.compiled import compiled

@@ -23,7 +23,6 @@ from kernelpath.predictors.base import (
     outputs_for,
     union_of,
 )
-from kernelpath.predictors.libsvm import SVMHead, Task, fit_svms
 from kernelpath.predictors.models import KernelModel
 from kernelpath.predictors.nystrom import (
     MOST_COMPONENTS,
@@ -42,6 +41,7 @@ from kernelpath.predictors.state import (
     saved_as,
     support_values,
 )
+from kernelpath.predictors.svm import SVMHead, Task, fit_svms
 from kernelpath.tables.table import Table, take_columns
 from kernelpath.tracers.any_selector import SizedPoint
 from kernelpath.utils.archive_forms import REAL, WHOLE, Form
