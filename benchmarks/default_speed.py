@@ -221,9 +221,12 @@ def difference(head: list[float], base: list[float]) -> tuple[float, float]:
     return float(gains.mean()), float(gains.std(ddof=1) / np.sqrt(len(gains)))
 
 
-def table_row(report: Report, name: str, trees: dict[str, Path]) -> dict[str, float]:
+def table_row(report: Report, name: str, trees: dict[str, Path]) -> dict[str, float] | None:
     found = {side: run(name, tree) for side, tree in trees.items()}
     head, base = found["head"], found["base"]
+    if head["measure"] != base["measure"]:
+        report.note(f"{name}: {base['measure']} then, {head['measure']} now, so not compared")
+        return None
     ratio = head["seconds"] / base["seconds"]
     (point, point_error), (curve, curve_error) = (
         difference(head[what], base[what]) for what in ("at_point", "curve")
@@ -250,7 +253,7 @@ def both(report: Report, trees: dict[str, Path], names: list[str]) -> None:
     )  # fmt: skip
     rows = {name: table_row(report, name, trees) for name in names if load(name) is not None}
     for mark, own in (("looked at", DEV), ("judged", JUDGE)):
-        some = [row for name, row in rows.items() if name in own]
+        some = [row for name, row in rows.items() if name in own and row is not None]
         if some:
             mean = {key: np.mean([row[key] for row in some]) for key in ("point", "curve")}
             middle = np.median([row["ratio"] for row in some])

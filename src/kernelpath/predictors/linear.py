@@ -239,7 +239,7 @@ def logistic_coefficients(
     >>> X = np.array([[-1.0], [1.0], [-1.0], [1.0]])
     >>> found = logistic_coefficients(X, X[:, 0] > 0, np.ones(4), [1.0])
     >>> found[1.0].round(3).tolist()
-    [0.99, 0.0]
+    [1.043, 0.0]
     """
     turned, basis = X, None
     if X.shape[1] > X.shape[0]:
