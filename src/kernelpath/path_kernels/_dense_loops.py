@@ -157,8 +157,8 @@ def _written_out(code: int, single: bool) -> Callable | None:
 def distances_of(kernel: type[FeatureKernel], single: bool) -> Callable:
     """Make the loop over pairs of rows for the columns of one kernel, in one precision.
 
-    It fills ``out[f - first, a * n_columns + b]`` with ``scale_f d_f`` of two rows of the table, for
-    the columns ``f`` from ``first`` to ``last`` with ``groups[f] == group``.  ``values`` is
+    It fills ``out[f - first, a * n_columns + b]`` with ``scale_f d_f`` of two rows of the table,
+    for the columns ``f`` from ``first`` to ``last`` with ``groups[f] == group``.  ``values`` is
     feature-major; ``rows`` and ``columns`` are half-open ranges of its rows.  Polynomial columns
     arrive centred and scaled, with the ``factors`` of their powers 1, 2, ...; minus the kernel
     takes the place of ``d`` there.
