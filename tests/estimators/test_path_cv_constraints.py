@@ -55,7 +55,7 @@ def holds(model, must, groups):
         make_pipeline(StandardScaler(), kp.LpKTASelector()),
         make_pipeline(StandardScaler(), LogisticRegression()),
     ],
-    ids=str,
+    ids=lambda one: getattr(one, "__name__", str(one)),
 )
 def test_every_choice_obeys(selector):
     model = kp.PathCV(selector, must_include=["noise"], feature_groups=GROUPS, **QUICK)
