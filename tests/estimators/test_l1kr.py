@@ -162,7 +162,9 @@ def test_ties_in_the_order_of_columns_and_the_most_features():
 def test_text_in_an_array(estimator):
     table = X.astype(object)
     table[3, 1] = "low"
-    with pytest.raises(kp.DataError, match="X holds text, such as 'low'; encode it"):
+    with pytest.raises(
+        kp.DataError, match="column 1 is mostly numbers but holds text such as 'low'"
+    ):
         estimator.fit(table, Y)
 
 

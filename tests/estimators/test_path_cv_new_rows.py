@@ -108,7 +108,7 @@ def test_four_ways_for_missing_values(missing):
     frame = frame.drop(columns=["name", "since"])
     model = kp.PathCV(predictor="weighted_kernel", cv=3, n_features=[2], missing=missing)
     if missing == "error":
-        with pytest.raises(kp.DataError, match="NaN or inf in columns 'age'"):
+        with pytest.raises(kp.DataError, match="contains NaN in columns 'age'"):
             model.fit(frame, y)
     elif missing == "drop":
         with pytest.warns(MissingValuesWarning, match="with missing values"):

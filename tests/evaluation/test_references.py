@@ -202,9 +202,18 @@ def test_nested_fits_go_without_them(monkeypatch):
 def test_the_difference_is_paired_by_fold():
     scores = kp.PathScores([1, 4], [[0.5, 0.7], [0.6, 0.9], [0.4, 0.8]])
     gain = ReferenceScore([0.8, 0.9, 0.9], 9).above(scores, 4)
+    assert gain.beyond_error
     differences = np.array([0.1, 0.0, 0.1])
     assert gain.mean == pytest.approx(differences.mean())
     assert gain.se == pytest.approx(differences.std(ddof=1) / np.sqrt(3))
+
+
+def test_one_row_in_one_fold_is_not_more_than_an_error():
+    own = np.array([35 / 36, 35 / 36, 35 / 36, 34 / 35, 34 / 35])
+    scores = kp.PathScores([8], own[:, None])
+    gain = ReferenceScore(own + np.array([0, 0, 0, 1 / 35, 0]), 13).above(scores, 8)
+    assert gain.mean == pytest.approx(gain.se)
+    assert not gain.beyond_error
 
 
 @pytest.mark.parametrize("per_fold", [[], [0.5, np.nan], [np.inf]])

@@ -223,7 +223,7 @@ def test_finished_folds_of_another_formula_are_not_taken(tmp_path):
 
         selector = kp.LpKTASelector(kernel=Power())
         model = kp.PathCV(selector, predictor="weighted_kernel", n_features=[1, 2, 3], cv=3,
-                          memory=tmp_path)  # fmt: skip
+                          memory=tmp_path, references=False)  # fmt: skip
         model.fit(X, y)
         return len(list(tmp_path.glob("*.kpfold")))
 

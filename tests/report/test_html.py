@@ -10,7 +10,6 @@ import time
 from html.parser import HTMLParser
 from itertools import pairwise
 
-import numpy as np
 import pytest
 
 import kernelpath as kp
@@ -335,9 +334,8 @@ def test_a_hundred_thousand_features_are_quick_and_small():
 
 
 def test_what_is_no_summary_is_refused():
-    path = kp.LpKTASelector().fit(np.eye(6), [0, 1, 0, 1, 0, 1]).path_
-    with pytest.raises(TypeError, match=r"path.summary\(X, y\), got FeaturePath"):
-        render_html(path)
+    with pytest.raises(TypeError, match=r"got list"):
+        render_html([1, 2])
 
 
 @pytest.mark.parametrize(

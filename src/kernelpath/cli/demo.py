@@ -107,9 +107,7 @@ def _score_wine(
         begin("reading")
         table = wine()
         record.data["target"] = table.target_name
-        settings = CVSettings(
-            5, predictor="joint_rbf", baselines=["forest"], seed=seed, jobs=jobs, kernel="rbf"
-        )
+        settings = CVSettings(5, baselines=["forest"], seed=seed, jobs=jobs)
         run = score_table(METHODS["lp-kta"], {}, table, settings, None, None)
         begin("writing")
         return run, write(run, record, table.X, table.y, output)

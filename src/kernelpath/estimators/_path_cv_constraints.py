@@ -53,7 +53,8 @@ def tell(selector: Any, given: dict[str, Any], reach: Constraints | None) -> tup
     if "costs" in takes and not reach.reachable.all():
         new["costs"] = reach.costs
     untold = [n for n in SETTINGS[:2] if given[n] is not None and n not in takes]
-    ranks = not getattr(last, "reads_tables", False) or getattr(last, "is_ranking", False)
+    own_path = hasattr(last, "fit") and getattr(last, "reads_tables", False)
+    ranks = not own_path or getattr(last, "is_ranking", False)
     if untold and not ranks:
         error = DataError(
             f"{describe(selector)} has no {untold[0]}, and its path is no ranking that could be "

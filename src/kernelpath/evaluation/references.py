@@ -23,6 +23,7 @@ from kernelpath.utils import checks
 
 REFERENCES = ("logistic", "boosting")
 MOST_ROWS = 50_000  # training rows of a fold; beyond, a sample of them
+ROUNDING = 1e-9  # relative, of differences of scores
 MOST_TUNED = 5000  # columns up to which the strength of the penalty is tuned
 MOST_BOOSTED = 500  # columns for which boosting takes but a small part of the time
 MOST_CELLS = 2 * 10**8  # of a dense matrix for boosting, however much it is wanted
@@ -77,6 +78,14 @@ class ReferenceScore(OverFolds):
         """
         difference = self.per_fold - scores.per_fold[:, scores.position(n_features)]
         return replace(self, per_fold=difference)
+
+    @property
+    def beyond_error(self) -> bool:
+        """Whether a difference is above 0 by more than its standard error.
+
+        One that is there in a single fold only is exactly one standard error, up to rounding.
+        """
+        return bool(self.mean > (1.0 + ROUNDING) * self.se)
 
     def __repr__(self) -> str:
         text = score_text(self.mean, self.se)

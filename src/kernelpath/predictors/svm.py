@@ -25,7 +25,7 @@ EPSILON = 0.1  # width of the tube of the SVR, in standard deviations of the tar
 CALIBRATION_FOLDS = 3
 BELOW_BOUND = 1.0 - 1e-6
 TOLERANCE = 1e-8  # of the decision value, so that rounding of the kernel makes no difference
-GOOD_ENOUGH = 1e-3  # while settings are compared
+GOOD_ENOUGH = 1e-6  # while settings are compared
 FEWEST_STEPS, STEPS_PER_ROW = 10_000, 30  # at most, while settings are compared; most need 1 to 5
 
 
@@ -210,7 +210,7 @@ def fit_svm(
 ) -> SVMHead:
     """Fit on a kernel matrix; ``y`` as ``task.codes`` gives it.
 
-    ``quick`` is for settings that are only compared: a tolerance of 0.001, and few steps.
+    ``quick`` is for settings that are only compared: a looser tolerance, and few steps.
     """
     if task.kind == "regression":
         return _fit_regression(K, y, C, sample_weight, quick)

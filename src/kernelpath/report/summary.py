@@ -397,7 +397,7 @@ def references_section(model: PathCV) -> list[dict[str, Any]]:
                 "se": number(own.se),
                 "difference": number(gain.mean),
                 "difference_se": number(gain.se),
-                "above": bool(gain.mean > gain.se and round(gain.mean, 3) > 0),
+                "above": gain.beyond_error and round(gain.mean, 3) > 0,
                 "note": own.note,
             }
         )

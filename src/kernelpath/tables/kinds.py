@@ -30,6 +30,7 @@ DAY = np.timedelta64(1, "D")
 FEWEST_NAMES = 20  # values up to which a text column is never an identifier
 SHARE_OF_NAMES = 0.5  # distinct values per row above which a text column is an identifier
 SHARE_OF_NUMBERS = 0.9  # the same for whole numbers, if they are called an id
+MOSTLY = 0.9  # share of numbers from which text among them is a slip
 CALLED_ID = re.compile(
     r"((?i:(.*[\W_])?(id|index|key|uuid|guid|rownames?|row_?number|no|nr)|unnamed.*))$|.*[a-z]I[dD]$"
 )
@@ -366,6 +367,22 @@ def is_identifier(name: str, values: NDArray[np.float64], kind: Kind) -> bool:
     if len(seen) == len(values) and np.all(np.diff(values) == 1.0):
         return True
     return bool(CALLED_ID.match(name)) and len(np.unique(seen)) > SHARE_OF_NUMBERS * len(seen)
+
+
+def stray_text(categories: list) -> str | None:
+    """A text among values that are mostly numbers; None where they are not.
+
+    Examples
+    --------
+    >>> stray_text([*range(30), "low"]), stray_text(["low", "high"])
+    ('low', None)
+    """
+    import pandas as pd
+
+    number = pd.to_numeric(pd.Series(categories, dtype=object), errors="coerce").notna()
+    if number.mean() < MOSTLY:
+        return None
+    return str(categories[int(number.argmin())])
 
 
 def may_name_rows(first: NDArray) -> bool:

@@ -22,7 +22,14 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from kernelpath.errors import ConstantColumnWarning, DataError, naming
-from kernelpath.tables.kinds import ColumnReading, Kind, days_of, is_identifier, may_name_rows
+from kernelpath.tables.kinds import (
+    ColumnReading,
+    Kind,
+    days_of,
+    is_identifier,
+    may_name_rows,
+    stray_text,
+)
 from kernelpath.utils.units import FAR, exponents_of, in_units, sizes_of
 from kernelpath.utils.warn import warn
 
@@ -123,12 +130,24 @@ class Table:
         ]
         if not found:
             return self
+        for j in found:
+            self._refuse_stray_text(j)
         values = self.values.astype(np.float64, copy=True)
         values[:, found] = 0.0
         categorical = self.categorical.copy()
         categorical[found] = False
         readings = self.readings | dict.fromkeys(found, ColumnReading(Kind.IDENTIFIER))
         return replace(self, values=values, categorical=categorical, readings=readings)
+
+    def _refuse_stray_text(self, column: int) -> None:
+        """Refuse measurements that are read as text, and would be left out, for a slip."""
+        reading = self.readings.get(column)
+        stray = stray_text(reading.categories) if reading and reading.categories else None
+        if stray is not None:
+            raise DataError(
+                f"{self.label(np.array([column]))} is mostly numbers but holds text such as "
+                f"{stray[:40]!r}; correct it, or leave the cell empty if the value is missing."
+            )
 
     def kind(self, column: int) -> Kind:
         """What a column holds."""
