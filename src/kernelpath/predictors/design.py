@@ -149,15 +149,14 @@ def _column(values: Any, i: int) -> NDArray[np.float64]:
 def _medians(
     values: Any, holes: NDArray[np.bool_], number: NDArray[np.bool_]
 ) -> NDArray[np.float64]:
-    """Median of each column of numbers, NaN where nothing is observed.
-
-    It is taken as 0 in columns of a sparse matrix without holes, where most entries are.
-    """
+    """Median of each column of numbers, NaN where nothing is observed."""
     found = np.zeros(values.shape[1])
-    whole = number & ~holes
-    if not sparse.issparse(values) and whole.any():
+    single = number & holes
+    if sparse.issparse(values):  # where more than half of the entries are 0, so is the median
+        single |= number & (2 * np.diff(values.tocsc().indptr) >= values.shape[0])
+    elif (whole := number & ~holes).any():
         found[whole] = np.median(values[:, whole], axis=0)
-    for i in np.flatnonzero(number & holes).tolist():
+    for i in np.flatnonzero(single).tolist():
         seen = _column(values, i)
         found[i] = np.nan if np.isnan(seen).all() else np.nanmedian(seen)
     return found
