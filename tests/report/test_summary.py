@@ -431,6 +431,8 @@ def test_a_better_reference_is_in_the_headline():
     )
     near = REFERENCE | {"above": False}
     assert headline(base | {"references": [near]}) == own
+    by_chance = base | {"cv": base["cv"] | {"chance": 0.7}, "references": [REFERENCE]}
+    assert headline(by_chance) == own
     assert reference_words({"references": [ridge, near]}) == (
         "All 9 features: ridge regression 0.600 ± 0.020, boosting 0.612 ± 0.020."
     )

@@ -113,3 +113,15 @@ def test_within_a_budget():
     assert own.within(None) is own
     with pytest.raises(DataError, match=r"budget=1.5, but the columns that must be in cost 2"):
         own.within(1.5)
+
+
+def test_a_series_is_read_by_its_names():
+    table = as_column_table(pd.DataFrame({"age": [1], "sex": [0], "bmi": [2]}))
+    sorted_names = ["age", "bmi", "sex"]
+    costs = pd.Series([1.0, 7.0, 3.0], sorted_names)
+    assert Constraints.read(table, costs=costs).costs.tolist() == [1.0, 3.0, 7.0]
+    assert columns_of(pd.Series([False, False, True], sorted_names), table).tolist() == [1]
+    assert unit_of_columns(pd.Series(["a", "b", "a"], sorted_names), table).tolist() == [0, 0, 1]
+    assert Constraints.read(table, costs=pd.Series({"sex": 9.0})).costs.tolist() == [1.0, 9.0, 1.0]
+    with pytest.raises(DataError, match="index is not the names of all columns"):
+        columns_of(pd.Series([True, False], ["age", "sex"]), table)

@@ -181,3 +181,20 @@ def test_columns_that_pandas_keeps_as_arrow_does_are_read_like_others():
     one, other = as_column_table(frame), as_column_table(arrow)
     np.testing.assert_array_equal(one.values, other.values)
     np.testing.assert_array_equal(one.categorical, other.categorical)
+
+
+@pytest.mark.parametrize("form", ["%d.%m.%Y", "%Y-%m-%d", "%m/%d/%Y", "%d/%m/%Y"])
+def test_new_dates_say_themselves_how_they_are_written(form):
+    fitted = pd.Series(pd.date_range("2020-01-01", periods=200).strftime(form), name="when")
+    reading, days = ColumnReading.learn(fitted)
+    np.testing.assert_array_equal(days, days[0] + np.arange(200))
+    new = pd.Series(["2020-02-03", "03.02.2020", None], name="when")
+    np.testing.assert_array_equal(reading.read(new), [days[33], days[33], np.nan])
+
+
+@pytest.mark.parametrize(("form", "new"), [("%m/%d/%Y", "13/02/2020"), ("%d/%m/%Y", "02/13/2020")])
+def test_new_dates_in_the_other_order_are_refused(form, new):
+    fitted = pd.Series(pd.date_range("2020-01-01", periods=200).strftime(form), name="when")
+    reading, _ = ColumnReading.learn(fitted)
+    with pytest.raises(kp.DataError, match="'when' held dates in fit; give them again"):
+        reading.read(pd.Series([new], name="when"))

@@ -123,8 +123,16 @@ def _better_baseline(summary: dict[str, Any]) -> list[str]:
 
 
 def _better_reference(summary: dict[str, Any]) -> list[str]:
-    """The best plain model of all features, if it is more than one standard error above."""
-    above = [one for one in summary.get("references", ()) if one["above"]]
+    """The best plain model of all features, if it is more than one standard error above.
+
+    One that is no better than chance is nothing to be told of.
+    """
+    chance = summary["cv"].get("chance")
+    above = [
+        one
+        for one in summary.get("references", ())
+        if one["above"] and (chance is None or one["score"] > chance)
+    ]
     if not above:
         return []
     best = max(above, key=lambda one: one["score"])

@@ -196,12 +196,31 @@ def columns_of(given: Any, table: Table, setting: str = "must_include") -> NDArr
     except TypeError:
         raise _wrong(f"{setting} needs names or positions of columns, got {given!r}.") from None
     if values and all(isinstance(value, bool | np.bool_) for value in values):
+        if _named(given):
+            values = _in_order(given, table, setting)
         if len(values) != n:
             raise _wrong(f"a mask for {setting} needs {n} values, got {len(values)}.")
         return np.flatnonzero(values)
     names = _places(table) if any(isinstance(value, str) for value in values) else {}
     found = [_matching(value, names, n, setting) for value in values]
     return np.unique(np.concatenate(found)) if found else np.zeros(0, dtype=np.intp)
+
+
+def _named(given: Any) -> bool:
+    """Whether this is a Series of pandas whose index has names: what counts is not its order."""
+    index: Any = getattr(given, "index", ())
+    return hasattr(given, "to_dict") and all(isinstance(name, str) for name in index)
+
+
+def _in_order(given: Any, table: Table, setting: str) -> list[Any]:
+    """Values of such a Series in the order of the columns, each of which has one."""
+    known, names = given.to_dict(), _places(table)
+    if set(known) != set(names) or len(known) != len(given):
+        raise _wrong(
+            f"{setting} is a Series whose index is not the names of all columns, each once; give a "
+            "list of columns, or one value for each."
+        )
+    return [known[name] for name in names]
 
 
 def _places(table: Table) -> dict[str, int]:
@@ -247,6 +266,8 @@ def unit_of_columns(groups: Any, table: Table, setting: str = "feature_groups") 
         return numbered(_labels(list(groups.values()), table, setting))
     if not isinstance(groups, str) and _nested(groups):
         return numbered(_labels(list(groups), table, setting))
+    if _named(groups):
+        groups = _in_order(groups, table, setting)
     labels = np.asarray(unmasked(groups, setting), dtype=object)
     if labels.shape != (n,):
         raise _wrong(
@@ -306,6 +327,8 @@ def cost_of_columns(costs: Any, table: Table) -> NDArray[np.float64]:
     [1.0, 2.5, 1.0]
     """
     n = table.shape[1]
+    if _named(costs):
+        costs = costs.to_dict()
     if isinstance(costs, Mapping):
         found = np.ones(n)
         names = _places(table)

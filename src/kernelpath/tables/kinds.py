@@ -330,12 +330,31 @@ def _date_form(column: Any, first: Any) -> Kind | None:
 
 
 def _days_of_text(column: Any, kind: Kind) -> NDArray[np.float64]:
-    """Text as days since 1970, read as it was read before; NaN where it is no date."""
+    """Text as days since 1970; NaN where it is no date, or contradicts how it was read before.
+
+    A date that begins with the year is read so, and one with dots has the day first, whatever the
+    others are.  Of those with slashes or dashes the kind decides or, where it does not, a first
+    number above 12.
+    """
     import pandas as pd
 
-    day_first = kind is Kind.DAY_FIRST
-    dates = pd.to_datetime(column, errors="coerce", utc=True, format="mixed", dayfirst=day_first)
-    return _days(dates)
+    days = np.full(len(column), np.nan)
+    iso = column.str.fullmatch(ISO_DATE, na=False).to_numpy(dtype=bool)
+    dotted = column.str.fullmatch(DOTTED_DATE, na=False).to_numpy(dtype=bool)
+    local = column.notna().to_numpy() & ~iso & ~dotted
+    numbers = column[local].str.extract(r"^(\d+)\D(\d+)\D").astype(np.float64)
+    first, second = numbers[0].to_numpy(), numbers[1].to_numpy()
+    day_first = kind is Kind.DAY_FIRST or (kind is Kind.DATE and bool((first > 12).any()))
+    for which, swapped in ((iso, False), (dotted, True), (local, day_first)):
+        if which.any():
+            days[which] = _days(
+                pd.to_datetime(
+                    column[which], errors="coerce", utc=True, format="mixed", dayfirst=swapped
+                )
+            )
+    month = second if day_first else first
+    days[np.flatnonzero(local)[month > 12]] = np.nan  # pandas would exchange the two
+    return days
 
 
 def _seconds(time: Any) -> float:
