@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, count
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -371,14 +372,8 @@ def compare(
     n_features = _sizes(wanted, n_features, n_columns)
     sizes = None if n_features is None else np.unique(np.atleast_1d(n_features)).tolist()
     threads = -1 if n_jobs != 1 else 1  # all cores where the folds do not take them
-    made = {
-        name: one.compared_selector(
-            task, _budgets(one, sizes, n_columns), kernel=kernel, seed=seed, n_jobs=threads
-        )
-        if isinstance(one, catalogue.Method)
-        else one
-        for name, one in wanted.items()
-    }
+    common = {"kernel": kernel, "seed": seed, "n_jobs": threads}
+    made = {name: _made(one, task, sizes, n_columns, common) for name, one in wanted.items()}
     _refuse_weights_inside(made, predictor)
     # Ours first: with it the sizes of all methods are those of its path.
     first = next((name for name in made if isinstance(made[name], LpKTASelector)), next(iter(made)))
@@ -406,29 +401,26 @@ def named_methods(methods: Any) -> dict[str, Any]:
     >>> list(named_methods(["f_test", kp.LpKTASelector(), kp.LpKTASelector(kernel="linear")]))
     ['f-test', 'LpKTASelector', 'LpKTASelector 2']
     """
-    given = methods if isinstance(methods, Mapping) else None
     if isinstance(methods, str) or hasattr(methods, "fit") or callable(methods):
         methods = [methods]
+    named = methods.items() if isinstance(methods, Mapping) else [(None, one) for one in methods]
     found: dict[str, Any] = {}
-    for item in methods:
-        one = item if given is None else given[item]
+    for name, one in named:
         if isinstance(one, str):
-            one = catalogue.method(one)
-            name = one.name if given is None else str(item)
-            if name in found:
-                continue
+            entry = catalogue.method(one)
+            found.setdefault(entry.name if name is None else str(name), entry)
         else:
             check_selector(one)
-            name = describe(one) if given is None else str(item)
-        same = 1
-        label = name
-        while label in found:
-            same += 1
-            label = f"{name} {same}"
-        found[label] = one
+            found[_free_name(describe(one) if name is None else str(name), found)] = one
     if not found:
         raise ValueError(f"methods is empty; name some of {', '.join(catalogue.METHODS)}")
     return found
+
+
+def _free_name(name: str, taken: Mapping[str, Any]) -> str:
+    """The name, with the first number that makes it differ from those taken."""
+    numbered = (f"{name} {same}" for same in count(2))
+    return next(free for free in chain([name], numbered) if free not in taken)
 
 
 def _refuse(wanted: dict[str, Any], X: Any, y: NDArray, task: str) -> None:
@@ -452,6 +444,13 @@ def _sizes(wanted: dict[str, Any], n_features: Any, n_columns: int) -> Any:
         warn(naming(UserWarning(text), "n_features"))
         return size_grid(most).tolist()
     return n_features
+
+
+def _made(one: Any, task: str, sizes: Any, n_columns: int, common: dict[str, Any]) -> Any:
+    """The selector of a method by name; others are taken as they are."""
+    if not isinstance(one, catalogue.Method):
+        return one
+    return one.compared_selector(task, _budgets(one, sizes, n_columns), **common)
 
 
 def _budgets(one: catalogue.Method, sizes: Any, n_columns: int) -> Any:

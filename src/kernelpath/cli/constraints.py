@@ -54,15 +54,17 @@ def read_costs(text: str) -> dict[str, float]:
     file = Path(text)
     if file.suffix.lower() in FILES or ("=" not in text and file.exists()):
         return _from_file(file)
-    pairs = [one.rpartition("=") for one in listed(text)]
-    found = {name.strip(): _number(cost) for name, _, cost in pairs}
-    wrong = [name for name, cost in found.items() if not name or cost is None]
-    if wrong or not found:
-        raise typer.BadParameter(
-            f"{text!r} is neither a file such as costs.csv nor costs such as age=0,lab=12.5",
-            param_hint="'--costs'",
-        )
-    return {name: cost for name, cost in found.items() if cost is not None}
+    found: dict[str, float] = {}
+    for one in listed(text) or [""]:
+        name, _, cost = one.rpartition("=")
+        number = _number(cost)
+        if not name.strip() or number is None:
+            raise typer.BadParameter(
+                f"{text!r} is neither a file such as costs.csv nor costs such as age=0,lab=12.5",
+                param_hint="'--costs'",
+            )
+        found[name.strip()] = number
+    return found
 
 
 def _from_file(file: Path) -> dict[str, float]:

@@ -146,14 +146,13 @@ def _as_option(file: Path, key: str, given: Any, param: Any) -> Any:
         return given
     if flag:
         raise _bad(file, f"{key} is a switch: write true or false")
-    if isinstance(given, list):
-        if any(isinstance(item, bool | list | dict) for item in given):
-            raise _bad(file, f"{key} may hold text or numbers only")
-        items = [str(item) for item in given]
-        return items if param.multiple else ",".join(items)
-    if not isinstance(given, str | int | float):
+    if not isinstance(given, str | int | float | list):
         raise _bad(file, f"{key} must be text, a number, a list or true or false")
-    return [str(given)] if param.multiple else str(given)
+    items = given if isinstance(given, list) else [given]
+    if any(isinstance(item, bool | list | dict) for item in items):
+        raise _bad(file, f"{key} may hold text or numbers only")
+    words = [str(item) for item in items]
+    return words if param.multiple else ",".join(words)
 
 
 def _check_type(context: typer.Context, file: Path, key: str, value: Any, param: Any) -> None:
@@ -272,14 +271,7 @@ def _plain(name: str) -> str:
 def method_settings(given: dict[str, Any]) -> tuple[Method, dict[str, Any]]:
     """Method, and the settings of its selector; options that it does not have are refused."""
     method = METHODS[given["method"]]
-    idle = [name for name in _said(given) if not _has(method, name, given)]
-    if idle:
-        ranked = method.kind == "ranking" and set(idle) <= set(RANKINGS)
-        way = " without --cv; add --cv 5, or leave it out" if ranked else "; leave it out"
-        raise typer.BadParameter(
-            f"has no effect with --method {method.name}{way}",
-            param_hint=", ".join(f"'--{name.replace('_', '-')}'" for name in idle),
-        )
+    _refuse_idle(method, given)
     if method.weights_inside and _text(given["predictor"]) == "weighted_kernel":
         raise typer.BadParameter(
             f"weighted_kernel is not for {method.name}, whose weights are inside one kernel of all "
@@ -297,6 +289,19 @@ def method_settings(given: dict[str, Any]) -> tuple[Method, dict[str, Any]]:
     if "kernel" in method.settings:
         settings["kernel"] = str(given["kernel"])
     return method, settings
+
+
+def _refuse_idle(method: Method, given: dict[str, Any]) -> None:
+    """Refuse options that a method does not have."""
+    idle = [name for name in _said(given) if not _has(method, name, given)]
+    if not idle:
+        return
+    ranked = method.kind == "ranking" and set(idle) <= set(RANKINGS)
+    way = " without --cv; add --cv 5, or leave it out" if ranked else "; leave it out"
+    raise typer.BadParameter(
+        f"has no effect with --method {method.name}{way}",
+        param_hint=", ".join(f"'--{name.replace('_', '-')}'" for name in idle),
+    )
 
 
 def _said(given: dict[str, Any]) -> list[str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -232,28 +232,17 @@ def _make_study(
 ) -> tuple[Study, list[Split], str]:
     """What all folds share, the folds, and the name of the measure; all of it checked."""
     own = is_own(model.predictor)
-    groups = unmasked(groups, "groups")
-    y, cv = one_column(y), model.cv
-    kept = rows_to_keep(rows, y, model.missing) if len(y) == rows.n_rows else None
+    given = Given(rows, one_column(y), unmasked(groups, "groups"), sample_weight, model.cv, params)
+    kept = rows_to_keep(rows, given.y, model.missing) if len(given.y) == rows.n_rows else None
     if kept is not None:
-        cv = folds_of_rest(cv, kept, rows.n_rows)
-        rows, y, sample_weight = (
-            rows.take(kept),
-            np.asarray(y)[kept],
-            weights_of(sample_weight, kept),
-        )
-        groups = None if groups is None else _safe_indexing(groups, kept)
-        params = {name: _safe_indexing(value, kept) for name, value in params.items()}
-    y = as_vector(y)
-    check_lengths(rows.n_rows, y)
-    routed = route(model, groups, sample_weight, params)
+        given = given.take(kept)
+    given = replace(given, y=as_vector(given.y))
+    check_lengths(given.rows.n_rows, given.y)
+    routed = route(model, given.groups, given.sample_weight, given.params)
     routing = bool(get_config().get("enable_metadata_routing"))
-    if sample_weight is not None:
-        sample_weight = check_sample_weight(sample_weight, rows.n_rows)
-        if not routing:
-            rows, y, groups, sample_weight, cv = _rows_that_count(
-                rows, y, groups, sample_weight, cv
-            )
+    given = given.that_count(drop=not routing)
+    rows, y, groups = given.rows, given.y, given.groups
+    sample_weight, cv = given.sample_weight, given.cv
     kind, classes, y = _check_target(model, y, sample_weight, own)
     scorer, scoring = resolve_scorer(model.scoring, kind, y if own else None)
     check_response(model.predictor, scorer, model.probability, own)
@@ -295,16 +284,37 @@ def _make_study(
     return study, splits, scoring
 
 
-def _rows_that_count(
-    rows: Table, y: NDArray, groups: Any, sample_weight: NDArray[np.float64], cv: Any
-) -> tuple[Table, NDArray, Any, NDArray[np.float64], Any]:
-    """Table, target, groups, weights and folds without the rows of weight 0: they are not there."""
-    kept = np.flatnonzero(sample_weight > 0)
-    if len(kept) == rows.n_rows:
-        return rows, y, groups, sample_weight, cv
-    cv = folds_of_rest(cv, kept, rows.n_rows)
-    groups = None if groups is None else _safe_indexing(groups, kept)
-    return rows.take(kept), y[kept], groups, sample_weight[kept], cv
+@dataclass(frozen=True)
+class Given:
+    """What a fit is given for every row, and the folds of these rows."""
+
+    rows: Table
+    y: Any
+    groups: Any
+    sample_weight: Any
+    cv: Any
+    params: dict[str, Any]
+
+    def take(self, kept: NDArray[np.intp]) -> Given:
+        """The same for some rows."""
+        return Given(
+            self.rows.take(kept),
+            np.asarray(self.y)[kept],
+            None if self.groups is None else _safe_indexing(self.groups, kept),
+            weights_of(self.sample_weight, kept),
+            folds_of_rest(self.cv, kept, self.rows.n_rows),
+            {name: _safe_indexing(value, kept) for name, value in self.params.items()},
+        )
+
+    def that_count(self, *, drop: bool) -> Given:
+        """The same with weights that are checked, without rows of weight 0: they are not there."""
+        if self.sample_weight is None:
+            return self
+        checked = replace(
+            self, sample_weight=check_sample_weight(self.sample_weight, self.rows.n_rows)
+        )
+        kept = np.flatnonzero(checked.sample_weight > 0)
+        return checked.take(kept) if drop and len(kept) < self.rows.n_rows else checked
 
 
 def _check_target(

@@ -47,11 +47,8 @@ def tell(selector: Any, given: dict[str, Any], reach: Constraints | None) -> tup
     """
     if reach is None:
         return selector, True
-    last, takes = _last(selector), _settings(_last(selector))
-    new = {name: value for name, value in given.items() if value is not None and name in takes}
-    new = {name: value for name, value in new.items() if _its_own(last, name) is None}
-    if "costs" in takes and not reach.reachable.all():
-        new["costs"] = reach.costs
+    last = _last(selector)
+    takes = _settings(last)
     untold = [n for n in SETTINGS[:2] if given[n] is not None and n not in takes]
     own_path = hasattr(last, "fit") and getattr(last, "reads_tables", False)
     ranks = not own_path or getattr(last, "is_ranking", False)
@@ -61,16 +58,31 @@ def tell(selector: Any, given: dict[str, Any], reach: Constraints | None) -> tup
             "put in order; leave it out, or take another selector, such as LpKTASelector()."
         )
         raise naming(error, *untold)
-    if new and last is not selector:  # names may be lost on the way through a pipeline
-        values = {
-            "must_include": np.flatnonzero(reach.kept).tolist(),
-            "feature_groups": reach.unit.tolist(),
-            "costs": reach.costs,
-        }
-        step = selector.steps[-1][0]
-        new = {f"{step}__{name}": values[name] for name in new}
+    new = _news(last, given, reach)
+    if last is not selector:
+        new = _through_pipeline(selector, new, reach)
     told = clone(selector).set_params(**new) if new else selector
     return told, not untold and not ranks
+
+
+def _news(last: Any, given: dict[str, Any], reach: Constraints) -> dict[str, Any]:
+    """Settings that a selector has, was not given itself, and is to be told."""
+    takes = [name for name in _settings(last) if name in given]
+    new = {n: given[n] for n in takes if given[n] is not None and _its_own(last, n) is None}
+    if "costs" in takes and not reach.reachable.all():
+        new["costs"] = reach.costs
+    return new
+
+
+def _through_pipeline(selector: Any, new: dict[str, Any], reach: Constraints) -> dict[str, Any]:
+    """The same for the last step of a pipeline, on whose way names of columns may be lost."""
+    values = {
+        "must_include": np.flatnonzero(reach.kept).tolist(),
+        "feature_groups": reach.unit.tolist(),
+        "costs": reach.costs,
+    }
+    step = selector.steps[-1][0]
+    return {f"{step}__{name}": values[name] for name in new}
 
 
 def say_if_costs_only_count(

@@ -187,23 +187,29 @@ def columns_of(given: Any, table: Table, setting: str = "must_include") -> NDArr
     >>> columns_of("town_*", table).tolist(), columns_of([True, False, False], table).tolist()
     ([1, 2], [0])
     """
-    if given is None:
+    n, values = table.shape[1], _as_list(given, setting)
+    if not values:
         return np.zeros(0, dtype=np.intp)
-    n = table.shape[1]
-    one = isinstance(given, str) or checks.is_whole(given)
-    try:
-        values = [given] if one else list(unmasked(given, setting))
-    except TypeError:
-        raise _wrong(f"{setting} needs names or positions of columns, got {given!r}.") from None
-    if values and all(isinstance(value, bool | np.bool_) for value in values):
+    if all(isinstance(value, bool | np.bool_) for value in values):
         if _named(given):
             values = _in_order(given, table, setting)
         if len(values) != n:
             raise _wrong(f"a mask for {setting} needs {n} values, got {len(values)}.")
         return np.flatnonzero(values)
     names = _places(table) if any(isinstance(value, str) for value in values) else {}
-    found = [_matching(value, names, n, setting) for value in values]
-    return np.unique(np.concatenate(found)) if found else np.zeros(0, dtype=np.intp)
+    return np.unique(np.concatenate([_matching(value, names, n, setting) for value in values]))
+
+
+def _as_list(given: Any, setting: str) -> list[Any]:
+    """What was given, one or several, as a list."""
+    if given is None:
+        return []
+    if isinstance(given, str) or checks.is_whole(given):
+        return [given]
+    try:
+        return list(unmasked(given, setting))
+    except TypeError:
+        raise _wrong(f"{setting} needs names or positions of columns, got {given!r}.") from None
 
 
 def _named(given: Any) -> bool:

@@ -557,20 +557,11 @@ def frame_as_table(frame: Any, readings: dict[int, ColumnReading] | None = None)
     if not frame.columns.is_unique:
         twice = str(frame.columns[frame.columns.duplicated()][0])
         raise DataError(f"Column names must differ; more than one is called {twice!r}.")
-    dtypes = frame.dtypes.to_numpy()
-    other = np.zeros(len(dtypes), dtype=bool)  # not of a type of numbers
-    for dtype in set(dtypes):  # few distinct types, however many columns
-        number = pd.api.types.is_numeric_dtype(dtype) or pd.api.types.is_bool_dtype(dtype)
-        if not number or isinstance(dtype, pd.CategoricalDtype):
-            other |= np.array([d == dtype for d in dtypes])
-        elif pd.api.types.is_complex_dtype(dtype):
-            first = np.flatnonzero([d == dtype for d in dtypes])
-            subject = Table(frame, names, other).sentence(first, "holds", "hold")
-            raise DataError(f"{subject} values of the type {dtype}; convert to numbers or drop.")
+    other = _no_numbers(frame, names)
     if readings is not None:
         other[list(readings)] = True
-    nothing = np.zeros(len(dtypes), dtype=bool)
-    if len(dtypes) and all(isinstance(d, pd.SparseDtype) for d in dtypes):
+    nothing = np.zeros(len(other), dtype=bool)
+    if len(other) and all(isinstance(d, pd.SparseDtype) for d in frame.dtypes):
         return Table(frame.sparse.to_coo().tocsc(), names, nothing)
     if not other.any():
         return Table(_numeric(frame), names, nothing)
@@ -579,18 +570,39 @@ def frame_as_table(frame: Any, readings: dict[int, ColumnReading] | None = None)
         values[:, ~other] = _numeric(frame.loc[:, ~other])
     learned: dict[int, ColumnReading] = {}
     for j in np.flatnonzero(other).tolist():
-        column = frame.iloc[:, j]
-        known = None if readings is None else readings.get(j)
-        if known is not None:
-            learned[j], values[:, j] = known, known.read(column)
-        elif readings is None:
-            learned[j], values[:, j] = ColumnReading.learn(column)
-        else:
-            values[:, j] = _as_numbers_again(column)
-    categorical = np.isin(
-        np.arange(len(dtypes)), [j for j, one in learned.items() if one.kind is Kind.CATEGORY]
-    )
+        reading, values[:, j] = _read_column(frame.iloc[:, j], j, readings)
+        if reading is not None:
+            learned[j] = reading
+    categorical = nothing
+    categorical[[j for j, one in learned.items() if one.kind is Kind.CATEGORY]] = True
     return Table(values, names, categorical, readings=learned)
+
+
+def _no_numbers(frame: Any, names: NDArray) -> NDArray[np.bool_]:
+    """Columns that are not of a type of numbers; complex ones are refused."""
+    import pandas as pd
+
+    dtypes = frame.dtypes.to_numpy()
+    other = np.zeros(len(dtypes), dtype=bool)
+    for dtype in set(dtypes):  # few distinct types, however many columns
+        number = pd.api.types.is_numeric_dtype(dtype) or pd.api.types.is_bool_dtype(dtype)
+        if not number or isinstance(dtype, pd.CategoricalDtype):
+            other |= np.array([d == dtype for d in dtypes])
+        elif pd.api.types.is_complex_dtype(dtype):
+            first = np.flatnonzero([d == dtype for d in dtypes])
+            subject = Table(frame, names, other).sentence(first, "holds", "hold")
+            raise DataError(f"{subject} values of the type {dtype}; convert to numbers or drop.")
+    return other
+
+
+def _read_column(
+    column: Any, place: int, readings: dict[int, ColumnReading] | None
+) -> tuple[ColumnReading | None, NDArray[np.float64]]:
+    """A column as numbers, and how it was read; None where it holds numbers of new rows."""
+    if readings is None:
+        return ColumnReading.learn(column)
+    known = readings.get(place)
+    return (None, _as_numbers_again(column)) if known is None else (known, known.read(column))
 
 
 def _as_numbers_again(column: Any) -> NDArray[np.float64]:

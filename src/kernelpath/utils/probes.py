@@ -13,6 +13,7 @@ import inspect
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -351,15 +352,13 @@ def probe_feasible(feasible: Any, n: int) -> None:
             raise refused(feasible, "project", "moves a point that it gave itself.")
     if not agree(inside[0], start, size, EQUAL):
         raise refused(feasible, "start", "is a point that project moves: it is not in the set.")
-    for x, d in zip(given, inside):
-        for other in inside:
-            move = float((x - d) @ (other - d))
-            if move > EQUAL * (size + float(np.abs(x).max())) * size * n:
-                raise refused(
-                    feasible, "project",
-                    "does not give the nearest point of a convex set: another point of the set "
-                    "is nearer.",
-                )  # fmt: skip
+    for (x, d), other in product(zip(given, inside), inside):
+        if float((x - d) @ (other - d)) > EQUAL * (size + float(np.abs(x).max())) * size * n:
+            raise refused(
+                feasible, "project",
+                "does not give the nearest point of a convex set: another point of the set is "
+                "nearer.",
+            )  # fmt: skip
     if not hasattr(feasible, "bounded"):
         raise refused(feasible, "bounded", "is missing: say whether the set is bounded.")
     if feasible.bounded:

@@ -72,6 +72,17 @@ class ScoreCurve:
     se: NDArray[np.float64]
     costs: NDArray[np.float64] | None = None
 
+    @classmethod
+    def from_summary(cls, one: Mapping[str, Any]) -> ScoreCurve:
+        """A curve as summaries write it."""
+        return cls(
+            name=str(one["name"]),
+            n_features=np.array(one["n_features"], dtype=np.int64),
+            mean=floats(one["score"]),
+            se=floats(one["se"]),
+            costs=floats(one["cost_in_folds"]) if "cost_in_folds" in one else None,
+        )
+
     @property
     def known(self) -> bool:
         """Whether there is anything to draw."""
@@ -230,20 +241,10 @@ class AccuracyDisplay(Picture):
         """
         one_of("x", x, SCALES)
         sizes, cv = summary["sizes"], summary["cv"]
-        main = {"score": [one["score"] for one in sizes], "se": [one["se"] for one in sizes]}
-        main |= {"name": summary["method"], "n_features": [one["n_features"] for one in sizes]}
-        if sizes and "cost_in_folds" in sizes[0]:
-            main["cost_in_folds"] = [one["cost_in_folds"] for one in sizes]
-        curves = [
-            ScoreCurve(
-                name=str(one["name"]),
-                n_features=np.array(one["n_features"], dtype=np.int64),
-                mean=floats(one["score"]),
-                se=floats(one["se"]),
-                costs=floats(one["cost_in_folds"]) if "cost_in_folds" in one else None,
-            )
-            for one in (main, *summary["baselines"])
-        ]
+        main = {name: [one[name] for one in sizes] for name in ("n_features", "score", "se")}
+        costs = [one["cost_in_folds"] for one in sizes if "cost_in_folds" in one]
+        main |= {"name": summary["method"], **({"cost_in_folds": costs} if costs else {})}
+        curves = [ScoreCurve.from_summary(one) for one in (main, *summary["baselines"])]
         _check_costs(x, curves)
         return cls(
             main=curves[0],
@@ -288,26 +289,12 @@ class AccuracyDisplay(Picture):
         chance = self.chance if low <= self.chance <= high else float("nan")
         if np.isnan(chance) and not np.isnan(self.chance):
             away.append(("no features", self.chance))
-        for i, curve in enumerate(self.baselines):
-            if not curve.known:
-                continue
-            # The dot tells where a curve ends, and shows a curve of one size.
-            end = {"marker": "o", "markevery": [-1], "ms": 4}
-            ax.plot(self._x(curve), curve.mean, lw=1.3, zorder=3, **end, **_style(i))
-        if self.main.known:
-            self._draw_main(ax)
+        self._draw_curves(ax)
         if not np.isnan(chance):
             ax.axhline(chance, color=GREY, lw=1.1, ls=(0, (5, 3)), zorder=2)
         for i, one in enumerate(references):
             self._draw_reference(ax, one, 1 - 0.01 * i)
-        others = [*self.baselines, *references]
-        if others and fit:
-            self._label_curves(ax, others)
-        elif others:  # beside given axes there may be others
-            ax.legend(handles=self._handles(others), frameon=False, fontsize=8)
-        if fit:
-            with any_glyph():
-                ax.figure.tight_layout()
+        self._name(ax, [*self.baselines, *references], fit=fit)
         # Last, because a free place for a text is measured on the finished picture.
         taken = self._obstacles(ax, curves, [chance, *(one.mean[0] for one in references)])
         if not np.isnan(chance):
@@ -316,6 +303,26 @@ class AccuracyDisplay(Picture):
         if self.chosen in self.main.n_features:
             self._mark_chosen(ax, taken)
         return ax
+
+    def _draw_curves(self, ax: Any) -> None:
+        """Baselines, and ours above them."""
+        for i, curve in enumerate(self.baselines):
+            if curve.known:
+                # The dot tells where a curve ends, and shows a curve of one size.
+                end = {"marker": "o", "markevery": [-1], "ms": 4}
+                ax.plot(self._x(curve), curve.mean, lw=1.3, zorder=3, **end, **_style(i))
+        if self.main.known:
+            self._draw_main(ax)
+
+    def _name(self, ax: Any, others: list[ScoreCurve], *, fit: bool) -> None:
+        """Labels at the ends of curves in a figure of ours, else a legend."""
+        if others and fit:
+            self._label_curves(ax, others)
+        elif others:  # beside given axes there may be others
+            ax.legend(handles=self._handles(others), frameon=False, fontsize=8)
+        if fit:
+            with any_glyph():
+                ax.figure.tight_layout()
 
     def _x(self, curve: ScoreCurve) -> Any:
         """Places of the sizes of a curve on the horizontal axis."""
