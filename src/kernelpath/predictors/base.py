@@ -223,16 +223,3 @@ def outputs_for(head: Any, K: NDArray[np.float64], task: Task) -> Any:
         "predict_proba": head.proba(K) if head.calibration is not None else None,
     }
     return HeldOutClassifier(outputs, task.classes[head.classes])
-
-
-def held_out_outputs(model: Any, rows: Table) -> Any:
-    """Outputs of a model that reads whole rows, for rows to judge it on."""
-    task = model.task
-    if task.classes is None:
-        return HeldOutRegressor({"predict": model.predict(rows)})
-    outputs = {
-        "predict": model.predict(rows),
-        "decision_function": model.decision(rows),
-        "predict_proba": model.proba(rows),
-    }
-    return HeldOutClassifier(outputs, task.classes[model.classes])

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
-from scipy.special import expit, softmax
+from scipy.special import expit
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression, Ridge
 
@@ -21,9 +21,9 @@ from kernelpath.predictors.base import (
     Setting,
     TrainingRows,
     checked_grid,
-    held_out_outputs,
 )
 from kernelpath.predictors.design import Design
+from kernelpath.predictors.plain import PlainModel, itself
 from kernelpath.predictors.state import Arrays, State, check_outputs, of_columns, saved_as
 from kernelpath.predictors.svm import Task, standardised
 from kernelpath.tables.table import Table
@@ -34,6 +34,7 @@ MAX_ITER = 300
 TOLERANCE = 1e-6  # of the mean slope
 FLAT = 1e-12  # least curvature, of the weight of all rows
 SHORTEST = 1e-6  # step, of a Newton step
+DEPENDENT = 1e-12  # of the mean squared length of rows, added to each
 
 
 FORMS = {
@@ -46,7 +47,7 @@ FORMS = {
 
 @saved_as("linear")
 @dataclass(frozen=True)
-class LinearModel:
+class LinearModel(PlainModel):
     """Coefficients of the columns of a design.
 
     Attributes
@@ -66,36 +67,10 @@ class LinearModel:
     task: Task
     classes: NDArray[np.intp]
     name: str = "logistic"
-    has_decision = True
 
-    @property
-    def has_proba(self) -> bool:
-        """Logistic regression gives probabilities."""
-        return self.task.classes is not None
-
-    def _scores(self, rows: Table) -> NDArray[np.float64]:
-        return np.asarray(self.design.apply(rows) @ self.coef.T) + self.intercept
-
-    def decision(self, rows: Table) -> NDArray[np.float64]:
-        """Log odds; one column per class for more than two."""
-        scores = self._scores(rows)
-        return scores[:, 0] if scores.shape[1] == 1 else scores
-
-    def proba(self, rows: Table) -> NDArray[np.float64]:
-        """Probabilities of the classes."""
-        scores = self._scores(rows)
-        if scores.shape[1] > 1:
-            return softmax(scores, axis=1)
-        up = expit(scores[:, 0])
-        return np.column_stack([1.0 - up, up])
-
-    def predict(self, rows: Table) -> NDArray:
-        """Labels or values."""
-        scores = self._scores(rows)
-        if self.task.classes is None:
-            return scores[:, 0]
-        best = (scores[:, 0] > 0).astype(np.intp) if scores.shape[1] == 1 else scores.argmax(axis=1)
-        return self.task.classes[self.classes[best]]
+    def outputs(self, X: Any) -> NDArray[np.float64]:
+        """Log odds or values."""
+        return np.asarray(X @ self.coef.T) + self.intercept
 
     @classmethod
     def forms(cls, meta: dict[str, Any], n_columns: int) -> dict[str, Form]:
@@ -160,14 +135,11 @@ class LinearPredictor:
             design = Design.fit(part.rows, part.traced.at(k).columns, part.sample_weight)
             values_of_C = [float(setting["C"]) for setting in settings]
             models = _fit(design, design.apply(part.rows), part, values_of_C)
+            X = None if new is None else design.apply(new)
             for setting in settings:
                 model = models[float(setting["C"])]
-                bound = None if new is None else held_out_outputs(model, new)
-                yield Candidate(k, setting, bound, partial(_itself, model))
-
-
-def _itself(model: LinearModel) -> LinearModel:
-    return model
+                held_out = None if X is None else model.held_out(X)
+                yield Candidate(k, setting, held_out, partial(itself, model))
 
 
 def _fit(
@@ -241,19 +213,29 @@ def logistic_coefficients(
     >>> found[1.0].round(3).tolist()
     [1.043, 0.0]
     """
-    turned, basis = X, None
-    if X.shape[1] > X.shape[0]:
-        basis, corner = np.linalg.qr(X.T)
-        turned = corner.T
-    A = np.column_stack([turned, np.ones(len(X))])
+    root = _root_of_products(X) if X.shape[1] > X.shape[0] else None
+    A = np.column_stack([X if root is None else root, np.ones(len(X))])
     signs = np.where(second, 1.0, -1.0)
     coef, found = np.zeros(A.shape[1]), {}
     for C in sorted(set(values_of_C)):
         penalty = np.full(A.shape[1], 1.0 / C)
         penalty[-1] = 0.0
         coef = _newton(A, signs, weight, penalty, coef)
-        found[C] = coef if basis is None else np.append(basis @ coef[:-1], coef[-1])
+        found[C] = coef
+        if root is not None:
+            of_rows = linalg.solve_triangular(root, coef[:-1], trans="T", lower=True)
+            found[C] = np.append(X.T @ of_rows, coef[-1])
     return found
+
+
+def _root_of_products(X: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Lower triangle ``L`` with ``L L' = X X'``, but for what rounding makes of dependent rows.
+
+    ``L c`` is ``X w`` where ``w = X' a`` and ``a`` solves ``L' a = c``, and ``|c| = |w|``.
+    """
+    products = X @ X.T
+    products.flat[:: len(X) + 1] += DEPENDENT * (np.trace(products) / len(X) or 1.0)
+    return linalg.cholesky(products, lower=True, overwrite_a=True, check_finite=False)
 
 
 def _newton(

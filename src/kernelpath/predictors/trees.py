@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.special import expit, softmax
 from sklearn.ensemble import (
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
@@ -22,14 +21,9 @@ from sklearn.ensemble import (
     RandomForestRegressor,
 )
 
-from kernelpath.predictors.base import (
-    Candidate,
-    Request,
-    Setting,
-    TrainingRows,
-    held_out_outputs,
-)
+from kernelpath.predictors.base import Candidate, Request, Setting, TrainingRows
 from kernelpath.predictors.design import Design
+from kernelpath.predictors.plain import PlainModel, itself
 from kernelpath.predictors.state import Arrays, State, check_outputs, of_columns, saved_as
 from kernelpath.predictors.svm import Task, standardised
 from kernelpath.tables.table import Table
@@ -182,7 +176,7 @@ FORMS = {
 
 @saved_as("trees")
 @dataclass(frozen=True)
-class TreesModel:
+class TreesModel(PlainModel):
     """Trees behind a design, with the labels of their task.
 
     ``target`` holds mean and scale of a continuous target, and ``classes`` the codes of the
@@ -195,43 +189,28 @@ class TreesModel:
     classes: NDArray[np.intp]
     target: NDArray[np.float64]
     name: str
-    has_decision = True
 
-    @property
-    def has_proba(self) -> bool:
-        """Whether there are classes."""
-        return self.task.classes is not None
+    def matrix(self, rows: Table) -> NDArray[np.float64]:
+        """Rows as the trees take them: missing numbers are missing."""
+        return _matrix(self.design, rows)
 
-    def _sums(self, rows: Table) -> NDArray[np.float64]:
-        X = self.design.apply(rows, holes=True)
-        X = X.toarray() if sparse.issparse(X) else X
+    def outputs(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
+        """What the trees add up to; of forests the shares of the classes."""
         if self.name == "forest":
             X = X.astype(np.float32).astype(np.float64)  # as forests are grown
-        return self.trees.sums(X)
+        sums = self.trees.sums(X)
+        return sums if self.has_proba else sums * self.target[1] + self.target[0]
 
-    def proba(self, rows: Table) -> NDArray[np.float64]:
-        """Probabilities of the classes."""
-        sums = self._sums(rows)
-        if self.name == "forest":
-            return sums
-        if sums.shape[1] > 1:
-            return softmax(sums, axis=1)
-        up = expit(sums[:, 0])
-        return np.column_stack([1.0 - up, up])
-
-    def decision(self, rows: Table) -> NDArray[np.float64]:
-        """Log odds; one column per class for more than two."""
+    def decision_of(self, outputs: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Log odds by the outputs."""
         if self.name != "forest":
-            sums = self._sums(rows)
-            return sums[:, 0] if sums.shape[1] == 1 else sums
-        logs = np.log(np.clip(self.proba(rows), 1e-12, 1.0))
+            return super().decision_of(outputs)
+        logs = np.log(np.clip(outputs, 1e-12, 1.0))
         return logs[:, 1] - logs[:, 0] if logs.shape[1] == 2 else logs
 
-    def predict(self, rows: Table) -> NDArray:
-        """Labels or values."""
-        if self.task.classes is None:
-            return self._sums(rows)[:, 0] * self.target[1] + self.target[0]
-        return self.task.classes[self.classes[self.proba(rows).argmax(axis=1)]]
+    def proba_of(self, outputs: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Probabilities by the outputs."""
+        return outputs if self.name == "forest" else super().proba_of(outputs)
 
     @classmethod
     def forms(cls, meta: dict[str, Any], n_columns: int) -> dict[str, Form]:
@@ -349,8 +328,9 @@ class ForestPredictor:
         return Trees.of_forest(machine.fit(X, y, sample_weight=part.sample_weight))
 
 
-def _itself(model: TreesModel) -> TreesModel:
-    return model
+def _matrix(design: Design, rows: Table) -> NDArray[np.float64]:
+    X = design.apply(rows, holes=True)
+    return X.toarray() if sparse.issparse(X) else X
 
 
 def _models(
@@ -369,10 +349,10 @@ def _models(
             continue
         columns = part.traced.at(k).columns
         design = Design.fit(part.rows, columns, scaled=False)
-        X = design.apply(part.rows, holes=True)
-        X = X.toarray() if sparse.issparse(X) else X
+        X = _matrix(design, part.rows)
+        X_new = None if new is None else _matrix(design, new)
         for setting in settings:
             trees = predictor.grow(X, y, part, setting)
             model = TreesModel(design, trees, part.task, classes, target, predictor.name)
-            bound = None if new is None else held_out_outputs(model, new)
-            yield Candidate(k, setting, bound, partial(_itself, model))
+            held_out = None if X_new is None else model.held_out(X_new)
+            yield Candidate(k, setting, held_out, partial(itself, model))

@@ -174,8 +174,25 @@ class PNormProblem:
 
     def weights(self, p: float, features: NDArray[np.integer]) -> NDArray[np.float64]:
         """Optimal weights of some features at ``p``."""
-        args = (self.bregman_strength, self.norm_strength, self.divergence)
-        return solve_weights(self.scores[features], p, *args)
+        scores = self.scores[features]
+        if not self.is_euclidean or (p == 1.0 and self.bregman_strength == 0):
+            args = (self.bregman_strength, self.norm_strength, self.divergence)
+            return solve_weights(scores, p, *args)
+        if p == 1.0:  # closed form
+            rest = np.maximum(scores - self.norm_strength, 0.0)
+            return rest / (2.0 * self.bregman_strength)
+        weights, positive = np.zeros(len(scores)), scores > 0
+        some = scores[positive]
+        found, places = np.empty(len(some)), np.empty(len(some), dtype=np.int32)
+        own = (p, self.bregman_strength, self.norm_strength)
+        euclidean_weights(some, np.log(some), 0.0, *own, places, found)
+        weights[positive] = found
+        return weights
+
+    @property
+    def is_euclidean(self) -> bool:
+        """Whether the divergence is the squared distance; that of a subclass may be another."""
+        return type(self.divergence) is SquaredEuclidean
 
     def residual(
         self, p: float, features: NDArray[np.integer], weights: NDArray[np.float64]
@@ -322,8 +339,7 @@ def _fill_above(
     data: NDArray[np.float64],
 ) -> tuple[float, float | None]:
     """The same for the features whose score is above the threshold."""
-    euclidean = type(problem.divergence) is SquaredEuclidean  # a subclass may be another
-    if euclidean and p > 1.0 and threshold > 0:
+    if problem.is_euclidean and p > 1.0 and threshold > 0:
         if problem.ties is not None:
             return _fill_tied(problem, threshold, p, indices, data)
         residual, norm = euclidean_weights(
@@ -338,11 +354,7 @@ def _fill_above(
         )
         return residual / problem.scale, norm
     indices[:] = np.flatnonzero(problem.scores > threshold)
-    if p == 1.0 and euclidean and problem.bregman_strength:
-        rest = np.maximum(problem.scores[indices] - problem.norm_strength, 0.0)
-        data[:] = rest / (2.0 * problem.bregman_strength)  # closed form
-    else:
-        data[:] = problem.weights(p, indices)
+    data[:] = problem.weights(p, indices)
     return problem.residual(p, indices, data), None
 
 
