@@ -132,6 +132,7 @@ def test_masks(golden):
     assert masked("/a/src/kernelpath/x.py:12: UserWarning: y") == "<source>: UserWarning: y"
     assert masked("<class 'kernelpath.mkl.svm.dual.One'>") == "<class 'kernelpath.One'>"
     assert masked("path in 0.25 s, 3 s left", "terminal.txt") == "path in <time>, <time> left"
+    assert masked("kernelpath: reading genes.csv\n12 rows\n", "terminal.txt") == "12 rows\n"
     assert masked("sigma 0.25 s") == "sigma 0.25 s"
     run = '{"files": {"comparison.json": {"sha256": "HASH", "bytes": 9}, "a.csv": {"sha256": '
     run = (run + '"HASH"}}, "seconds": 0.125, "sha256": "HASH"}\n').replace("HASH", 64 * "a")

@@ -234,6 +234,7 @@ PRINTED = re.compile(r"\b[0-9]+(\.[0-9]+)? (ms|s|min|h)\b")
 SEAL = re.compile(r'("sha256": ")[0-9a-f]{64}("\s*\}\s*)$')  # of run.json, over its seconds too
 # comparison.json holds seconds, so its hash and size differ too.
 TIMED_FILE = re.compile(r'("comparison\.json": \{\s*"sha256": )"[0-9a-f]{64}"(,\s*"bytes": )\d+')
+PROGRESS = re.compile(r"^kernelpath: (?!interrupted|terminated|hung up).*\n", flags=re.MULTILINE)
 SOURCE_LINE = re.compile(r"<tree>\S*?\.py:\d+")
 CLASS = re.compile(r"<class 'kernelpath\.[\w.]*\.(\w+)'>")
 
@@ -256,7 +257,7 @@ def mask_text(text: str, places: dict[str, str], name: str = "values.txt") -> st
     if name in TIMED:
         text = SECONDS.sub(r"\1<seconds>", text)
     if name == "terminal.txt":
-        text = PRINTED.sub("<time>", text)
+        text = PRINTED.sub("<time>", PROGRESS.sub("", text))  # a line now and then
     if name == "run.json":
         text = TIMED_FILE.sub(r"\1<hash>\2<size>", SEAL.sub(r"\1<seal>\2", text))
     return text

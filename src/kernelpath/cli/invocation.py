@@ -30,7 +30,7 @@ LARGEST_C = 1e8
 ONLY_SCORED = {  # with the values that say nothing
     "rule": None, "budget": None, "tolerance": None, "predictor": None, "scoring": None,
     "baselines": None, "nested": False, "groups": None, "sizes": None, "proba": False, "seed": 0,
-    "class_weight": None,
+    "class_weight": None, "max_train_rows": None,
 }  # fmt: skip
 OF_METHODS = {  # options that some methods have, with the values that say nothing
     "kernel": "auto", "bandwidth": "std", "norm_strength": "auto", "bregman_strength": "auto",
@@ -381,6 +381,7 @@ class CVSettings:
     missing: str = "kernel"
     identifiers: str = "drop"
     class_weight: str | None = "auto"
+    max_train_rows: int = 50_000
     verbose: bool = False
     constraints: dict[str, Any] = field(default_factory=dict)
 
@@ -409,6 +410,7 @@ class CVSettings:
             "missing": self.missing,
             "identifiers": self.identifiers,
             "class_weight": self.class_weight,
+            "max_train_rows": self.max_train_rows,
             "verbose": int(self.verbose),
             **self.constraints,
         }
@@ -450,6 +452,7 @@ def cv_settings(given: dict[str, Any]) -> CVSettings | None:
         baselines=baselines,
         nested=given["nested"],
         proba=given["proba"],
+        max_train_rows=given["max_train_rows"] or CVSettings.max_train_rows,
         **shared_settings(given),
     )
 

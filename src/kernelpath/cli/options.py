@@ -402,6 +402,16 @@ BaselinesOption = Annotated[
         help="Other methods to score on the same folds, with commas; see kernelpath methods.",
     ),
 ]
+MaxTrainRowsOption = Annotated[
+    int | None,
+    _option(
+        "--max-train-rows",
+        min=1000,
+        rich_help_panel=SCORED_PANEL,
+        help="Rows of a fold that scored models learn from, at most; the final model learns from "
+        "all. Default: 50000.",
+    ),
+]
 NestedOption = Annotated[
     bool,
     _option(

@@ -72,6 +72,7 @@ def path_command(
     nested: opt.NestedOption = False,
     groups: opt.GroupsOption = None,
     sizes: opt.SizesOption = None,
+    max_train_rows: opt.MaxTrainRowsOption = None,
     proba: opt.ProbaOption = False,
     seed: opt.SeedOption = 0,
     kernel: opt.KernelOption = opt.DEFAULT_KERNEL,

@@ -47,6 +47,7 @@ from kernelpath.evaluation.references import check_references, make_references
 from kernelpath.evaluation.splits import (
     check_inner,
     check_nested,
+    fewer_rows,
     folds_of_rest,
     make_splits,
     warn_of_rare_classes,
@@ -88,6 +89,7 @@ if TYPE_CHECKING:
     from kernelpath.estimators.path_cv import PathCV
 
 SMALLEST_CLASS_WEIGHT = 1e-9
+FEWEST_SAMPLED = 1000  # rows: fewer would say little of a table that has more
 
 
 def prepare(
@@ -195,6 +197,8 @@ def check_switches(model: Any) -> None:
     """Refuse settings of the wrong type before any work is done."""
     checks.flag("probability", model.probability)
     checks.flag("nested", model.nested)
+    if model.max_train_rows is not None:
+        checks.whole("max_train_rows", model.max_train_rows, at_least=FEWEST_SAMPLED)
     check_references(model.references)
     check_missing(model.missing)
     checks.one_of("identifiers", model.identifiers, IDENTIFIERS)
@@ -252,6 +256,7 @@ def _make_study(
     check_measurable(splits, scoring)
     if model.nested:
         check_nested(model.cv, y, kind, groups, seed, splits)
+    splits = _with_fewer_rows(splits, y, kind, model.max_train_rows, seed)
     class_weight = resolve_class_weight(model.class_weight, model.scoring, y, kind)
     study = Study(
         rows=rows,
@@ -282,6 +287,21 @@ def _make_study(
         if own:
             say_how_classes_count(model.scoring, y, kind, class_weight)
     return study, splits, scoring
+
+
+def _with_fewer_rows(
+    splits: list[Split], y: NDArray, kind: str, most: int | None, seed: int
+) -> list[Split]:
+    """Folds with at most so many rows to learn from, which is said."""
+    fewer = fewer_rows(splits, y if kind == "classification" else None, most, seed)
+    before, now = (max(len(train) for train, _ in some) for some in (splits, fewer))
+    if now < before:
+        text = (
+            f"Scores are those of models that learn from {now:,} of the {before:,} rows of a fold; "
+            "the final model learns from all. max_train_rows sets another number."
+        )
+        warn(naming(UserWarning(text), "max_train_rows"))
+    return fewer
 
 
 @dataclass(frozen=True)

@@ -142,6 +142,10 @@ class PathCV(NotebookCard, PlainSelector, BaseEstimator):
         Plain models of all columns, scored on the same folds, so that a curve below them is
         noticed: ``"logistic"`` (ridge regression for numbers) and ``"boosting"``.  True: both, but
         boosting only up to 500 columns; False: none.
+    max_train_rows : int or None
+        Rows of a fold from which the models that are scored learn, at most: a sample with the same
+        shares of the classes, said in a warning.  The final model learns from all rows.  None: no
+        limit.
 
     Attributes
     ----------
@@ -221,6 +225,7 @@ class PathCV(NotebookCard, PlainSelector, BaseEstimator):
         feature_groups: Any = None,
         costs: Any = None,
         references: bool | str | Sequence[str] = True,
+        max_train_rows: int | None = 50_000,
     ) -> None:
         self.selector = selector
         self.predictor = predictor
@@ -247,6 +252,7 @@ class PathCV(NotebookCard, PlainSelector, BaseEstimator):
         self.feature_groups = feature_groups
         self.costs = costs
         self.references = references
+        self.max_train_rows = max_train_rows
 
     # -- fit ----------------------------------------------------------------------------------
 

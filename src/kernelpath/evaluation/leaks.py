@@ -15,8 +15,9 @@ from sklearn.metrics import get_scorer_names
 
 from kernelpath.errors import DataError, LeakWarning
 from kernelpath.evaluation.cross_validation import CrossValidation
-from kernelpath.evaluation.references import UNSERVED, fewer_rows, on_columns, usable_columns
+from kernelpath.evaluation.references import MOST_ROWS, UNSERVED, on_columns, usable_columns
 from kernelpath.evaluation.scores import PathScores, score_text
+from kernelpath.evaluation.splits import fewer_rows
 from kernelpath.evaluation.work_plan import WorkMeter
 from kernelpath.predictors.trees import BoostingPredictor
 from kernelpath.utils.warn import warn
@@ -156,7 +157,8 @@ def find_leaks(run: CrossValidation, scores: PathScores) -> tuple[Leak, ...]:
 
 def _alone(run: CrossValidation, column: int, marks: Landmarks) -> float:
     """Mean score of boosting on one column; of the first fold only, if that is not near."""
-    splits, _ = fewer_rows(run.splits, run.study.seed)
+    labels = None if run.study.task.classes is None else run.study.y
+    splits = fewer_rows(run.splits, labels, MOST_ROWS, run.study.seed)
     predictor = BoostingPredictor(8, random_state=run.study.seed)
     study = on_columns(run.study, np.array([column]), predictor)
     meter = WorkMeter(len(splits))

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from kernelpath.errors import not_one_of
 from kernelpath.evaluation.scores import OverFolds, PathScores, score_text
+from kernelpath.evaluation.splits import fewer_rows
 from kernelpath.evaluation.study import Split, Study
 from kernelpath.path.points import frozen_vector
 from kernelpath.predictors.linear import LinearPredictor
@@ -157,8 +158,11 @@ def make_references(study: Study, splits: Sequence[Split], references: Any) -> d
     columns = usable_columns(study)
     if not names or len(columns) == 0:
         return {}
-    own, sampled = fewer_rows(splits, study.seed)
+    labels = None if study.task.classes is None else study.y
+    own = fewer_rows(splits, labels, MOST_ROWS, study.seed)
     n_rows = max(len(train) for train, _ in own)
+    fewer = n_rows < max(len(train) for train, _ in splits)
+    sampled = f"learned from {n_rows:,} rows of each fold" if fewer else ""
     found = {}
     for name in names:
         why = _too_wide(study, len(columns), n_rows, asked) if name == "boosting" else ""
@@ -184,18 +188,6 @@ def on_columns(study: Study, columns: NDArray[np.intp], predictor: Any) -> Study
         sizes=np.array([len(columns)], dtype=np.int64),
         numbers_only=False,
     )
-
-
-def fewer_rows(splits: Sequence[Split], seed: int) -> tuple[list[Split], str]:
-    """Folds with a sample of their training rows where those are many, and words for it."""
-    if max(len(train) for train, _ in splits) <= MOST_ROWS:
-        return list(splits), ""
-    rng = np.random.default_rng(seed)
-    own = [
-        (np.sort(rng.choice(train, min(len(train), MOST_ROWS), replace=False)), test)
-        for train, test in splits
-    ]
-    return own, f"learned from {MOST_ROWS:,} rows of each fold"
 
 
 def _too_wide(study: Study, n_columns: int, n_rows: int, asked: bool) -> str:

@@ -52,6 +52,45 @@ def make_splits(
     return splits
 
 
+def sampled_rows(
+    rows: NDArray[np.intp], labels: NDArray | None, most: int, rng: np.random.Generator
+) -> NDArray[np.intp]:
+    """At most about so many of some rows, increasing; ``labels`` keep their shares among them.
+
+    Of a rare label ten rows stay, where there are as many.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> labels = np.repeat([0, 1], [900, 100])
+    >>> np.bincount(labels[sampled_rows(np.arange(1000), labels, 50, rng)]).tolist()
+    [45, 10]
+    """
+    if len(rows) <= most:
+        return rows
+    if labels is None:
+        return np.sort(rng.choice(rows, most, replace=False))
+    taken = []
+    for label in np.unique(labels):
+        own = rows[labels == label]
+        count = max(min(len(own), 10), round(most * len(own) / len(rows)))
+        taken.append(rng.choice(own, count, replace=False))
+    return np.sort(np.concatenate(taken))
+
+
+def fewer_rows(
+    splits: Sequence[Split], labels: NDArray | None, most: int | None, seed: int
+) -> list[Split]:
+    """The same folds with at most so many rows to learn from."""
+    if most is None or max(len(train) for train, _ in splits) <= most:
+        return list(splits)
+    rng = np.random.default_rng(seed)
+    return [
+        (sampled_rows(train, None if labels is None else labels[train], most, rng), test)
+        for train, test in splits
+    ]
+
+
 def _check_groups(groups: Any, n: int) -> None:
     if groups is None:
         return

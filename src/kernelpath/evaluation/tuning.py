@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelpath.evaluation.scores import TIE
+from kernelpath.evaluation.splits import sampled_rows
 from kernelpath.evaluation.study import Study
 from kernelpath.predictors.base import fitted_together
 
@@ -211,18 +212,8 @@ def _best(
 
 def _sample(study: Study, rows: NDArray[np.intp]) -> NDArray[np.intp]:
     """Rows to compare settings on: all, or a sample with the same shares of the classes."""
-    if len(rows) <= TUNING_ROWS:
-        return rows
-    rng = np.random.default_rng(study.seed)
-    if study.task.classes is None:
-        return np.sort(rng.choice(rows, TUNING_ROWS, replace=False))
-    labels = study.task.codes(study.y[rows])
-    taken = []
-    for code in np.unique(labels):
-        own = rows[labels == code]
-        count = max(min(len(own), 10), round(TUNING_ROWS * len(own) / len(rows)))
-        taken.append(rng.choice(own, count, replace=False))
-    return np.sort(np.concatenate(taken))
+    labels = None if study.task.classes is None else study.task.codes(study.y[rows])
+    return sampled_rows(rows, labels, TUNING_ROWS, np.random.default_rng(study.seed))
 
 
 @dataclass(frozen=True)
