@@ -7,6 +7,7 @@ import pytest
 
 import kernelpath as kp
 from kernelpath.evaluation.splits import fewer_rows
+from kernelpath.tracers.any_selector import nearest_to_grid
 
 SETTINGS = {"predictor": "logistic", "cv": 2, "n_features": [1], "references": False}
 
@@ -49,3 +50,19 @@ def test_the_scores_are_of_some_rows_and_the_model_of_all(table):
 def test_what_is_no_number_of_rows_is_refused(table, given):
     with pytest.raises((ValueError, TypeError), match="max_train_rows"):
         kp.PathCV(max_train_rows=given, **SETTINGS).fit(*table)
+
+
+def test_fewer_sizes_where_rows_are_many():
+    sizes = np.arange(1, 51)
+    assert nearest_to_grid(sizes, 50_000).tolist() == [*range(1, 31), 38, 47, 50]
+    assert nearest_to_grid(sizes, 50_001).tolist() == [
+        *range(1, 11),
+        12,
+        16,
+        20,
+        24,
+        31,
+        38,
+        48,
+        50,
+    ]

@@ -29,7 +29,7 @@ SWITCHES = {
     "identifiers": ("identifiers='keep'", "--keep-identifiers")
 }  # settings with one other value
 NAMED_ALONE = {  # settings that messages name without a value
-    "n_features", "baselines", "must_include", "feature_groups", "costs",
+    "n_features", "baselines", "must_include", "feature_groups", "costs", "max_train_rows",
 }  # fmt: skip
 
 

@@ -132,7 +132,7 @@ def prepare(
     store, known = open_store(), fingerprint(rows.values, study.y)
     tracing = Tracer(store, study, known, report=True)
     part = replace(study.part(np.arange(rows.n_rows), tracing=tracing), task=study.task)
-    sizes = _resolve_sizes(model.n_features, part.traced.sizes)
+    sizes = _resolve_sizes(model.n_features, part.traced.sizes, rows.n_rows)
     sizes = sizes_that_exist(sizes, part.traced, constraints)
     costs = full_costs(constraints, part.traced, sizes)
     say_if_costs_only_count(selector, constraints, part.traced)
@@ -469,12 +469,12 @@ def _check_sizes(n_features: Any, n_columns: int) -> None:
         raise ValueError("n_features is empty; give at least one number of features, or None")
 
 
-def _resolve_sizes(n_features: Any, available: NDArray[np.int64]) -> NDArray:
+def _resolve_sizes(n_features: Any, available: NDArray[np.int64], n_rows: int) -> NDArray:
     """Numbers of features to score, increasing."""
     if n_features is None:
         if len(available) == 0:
             raise DataError("The selector chose no feature at any size; there is nothing to score.")
-        return nearest_to_grid(available)
+        return nearest_to_grid(available, n_rows)
     sizes = np.unique(np.atleast_1d(np.asarray(n_features, dtype=np.int64)))
     most = int(available[-1]) if len(available) else 0
     if sizes[-1] > most > 0:

@@ -84,7 +84,8 @@ class PathCV(NotebookCard, PlainSelector, BaseEstimator):
         best with at most ``budget`` features.  ``"tolerance"``: fewest within ``tolerance`` of the
         best.  A callable gets the :class:`PathScores` and returns a number of features.
     n_features : int, sequence of int or None
-        Sizes to score.  Default: every size up to 30, then growing by a quarter, up to all.
+        Sizes to score.  Default: every size up to 30 (10 beyond 50,000 rows), then growing by a
+        quarter, up to all.
     n_jobs : int, optional
         Folds at the same time (joblib).
     verbose : int

@@ -30,6 +30,7 @@ from kernelpath.utils.sample_weights import weight_argument
 from kernelpath.utils.units import in_units, sizes_of
 
 SMALL_SIZES = 30  # every size up to here is scored by default
+MANY_ROWS, FEWER_SIZES = 50_000, 10  # beyond so many rows, up to here
 GROWTH = 1.25  # ratio of the sizes beyond
 N_TREES = 300
 RANKED = "n_features"
@@ -146,8 +147,10 @@ class ChoicesBySize:
         )
 
 
-def nearest_to_grid(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+def nearest_to_grid(sizes: NDArray[np.int64], n_rows: int = 0) -> NDArray[np.int64]:
     """Of some sizes, increasing, those next to the sizes of :func:`size_grid`.
+
+    A model of very many rows takes its time: then there are fewer sizes.
 
     Examples
     --------
@@ -156,7 +159,8 @@ def nearest_to_grid(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
     """
     if len(sizes) == 0:
         return sizes
-    wanted = size_grid(int(sizes[-1]))
+    every = SMALL_SIZES if n_rows <= MANY_ROWS else FEWER_SIZES
+    wanted = size_grid(int(sizes[-1]), every=every)
     if len(sizes) == sizes[-1]:  # every size from 1
         return wanted
     after = np.minimum(np.searchsorted(sizes, wanted), len(sizes) - 1)
@@ -165,21 +169,19 @@ def nearest_to_grid(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.unique(np.where(nearer, sizes[before], sizes[after]))
 
 
-def size_grid(n_features: int, smallest: int = 1) -> NDArray[np.int64]:
-    """Every size up to 30, then growing by a quarter, the last one included.
+def size_grid(n_features: int, every: int = SMALL_SIZES) -> NDArray[np.int64]:
+    """Every size up to 30 or another one, then growing by a quarter, the last one included.
 
     Examples
     --------
     >>> size_grid(100)[28:]
     array([ 29,  30,  38,  47,  59,  73,  92, 100])
     """
-    every = np.arange(smallest, min(SMALL_SIZES, n_features) + 1)
-    if n_features <= SMALL_SIZES:
-        return every
-    sizes, size = [], float(SMALL_SIZES)
+    small = np.arange(1, min(every, n_features) + 1)
+    sizes, size = [], float(every)
     while (size := size * GROWTH) < n_features:
         sizes.append(round(size))
-    return np.unique(np.concatenate([every, sizes, [n_features]]).astype(np.int64))
+    return np.unique(np.concatenate([small, sizes, [n_features]]).astype(np.int64))
 
 
 def trace(
