@@ -461,8 +461,8 @@ class PathCV(NotebookCard, PlainSelector, BaseEstimator):
         Parameters
         ----------
         rule, budget, tolerance :
-            As in the constructor.  Without any of them its own; a budget or a tolerance alone
-            implies its rule.
+            As in the constructor.  Without any of them its own; a budget alone bounds the rule of
+            the constructor, and a tolerance alone implies the rule ``"tolerance"``.
         """
         check_is_fitted(self, "scores_")
         rule, budget, tolerance = self._rule(rule, budget, tolerance)
@@ -477,7 +477,12 @@ class PathCV(NotebookCard, PlainSelector, BaseEstimator):
         if rule is None and budget is None and tolerance is None:
             return self.rule, self.budget, self.tolerance
         if rule is None:
-            rule = "budget" if tolerance is None else "tolerance"
+            rule = self.rule if tolerance is None else "tolerance"
+        if callable(rule) and budget is not None:
+            raise ValueError(
+                f"budget={budget!r} has no effect on a rule that is a function, which chooses; "
+                "name a rule"
+            )
         if tolerance is not None and rule != "tolerance":
             raise ValueError(
                 f"tolerance={tolerance!r} has no effect under rule={rule!r}; leave out one of the "
