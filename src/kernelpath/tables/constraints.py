@@ -6,7 +6,6 @@ are read here.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
@@ -16,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelpath.errors import DataError, naming
+from kernelpath.errors import DataError, naming, nearest
 from kernelpath.tables.table import Table, is_missing, quoted_name, unmasked
 from kernelpath.utils import checks
 
@@ -244,7 +243,7 @@ def _matching(one: Any, names: dict[str, int], n: int, setting: str) -> NDArray[
             return np.array(found, dtype=np.intp)
         what = "pattern" if PATTERN in one else "column"
         verb = "which no column has" if PATTERN in one else "which X does not have"
-        near = difflib.get_close_matches(one, names, n=1)
+        near = nearest(one, list(names))
         hint = f"; did you mean {quoted_name(near[0])}?" if near else "."
         raise _wrong(f"{setting} names the {what} {quoted_name(one)}, {verb}{hint}")
     if not checks.is_whole(one) or not 0 <= one < n:

@@ -6,7 +6,6 @@ refused here could not be used by any of them.
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
 from collections.abc import Iterable, Sequence
@@ -15,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from kernelpath.errors import DataError
+from kernelpath.errors import DataError, nearest
 from kernelpath.tables.formats import (
     MAX_COLUMNS,
     Matrix,
@@ -169,9 +168,8 @@ def _check_there(wanted: Sequence[str], names: Sequence[str]) -> None:
     if missing := [name for name in wanted if name not in known]:
         what = "column" if len(missing) == 1 else "columns"
         verb = "is" if len(missing) == 1 else "are"
-        near = difflib.get_close_matches(missing[0], names[:30_000], n=1)
-        same = [known for known in names if known.casefold() == missing[0].casefold()]
-        hint = f"; did you mean {quote(*(same or near)[:1])}?" if same or near else ""
+        near = nearest(missing[0], names)
+        hint = f"; did you mean {quote(*near)}?" if near else ""
         raise DataError(
             f"{what} {quote(*missing)} {verb} missing, which the model needs: add the columns, or "
             f"check their names{hint}"
@@ -219,7 +217,7 @@ def to_target(values: Any, *, name: str = "y") -> np.ndarray:
 
 def _unknown(name: str, names: Sequence[str]) -> DataError:
     same = [known for known in names if known.strip().casefold() == name.strip().casefold()]
-    near = difflib.get_close_matches(name, names[:30_000], n=5)  # slow for very many names
+    near = nearest(name, names, n=5)
     if same:
         hint = f"there is {quote(*same)}; upper case, lower case and spaces count"
     elif all(re.fullmatch(r"\s*[-+]?\d*\.?\d+([eE][-+]?\d+)?\s*", known) for known in names):
