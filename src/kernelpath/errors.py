@@ -50,7 +50,7 @@ class LeakWarning(UserWarning):
 
 
 class MissingValuesWarning(UserWarning):
-    """Rows were left out, since something of them is missing."""
+    """Rows were left out, since something of them is missing; or new rows lack what fit had."""
 
 
 class RareClassWarning(UserWarning):

@@ -31,7 +31,7 @@ from kernelpath.tables.table import (
     refuse_infinite_columns,
     unmasked,
 )
-from kernelpath.tables.targets import Target, check_sample_weight, encode_target
+from kernelpath.tables.targets import Target, check_sample_weight, encode_target, refuse_weightless
 from kernelpath.utils.checks import is_number
 from kernelpath.utils.progress import begin, progress_bar
 from kernelpath.utils.units import in_units
@@ -344,6 +344,7 @@ def without_weightless_rows(
     weights = check_sample_weight(sample_weight, values.shape[0])
     if weights.min() > 0:
         return values, y, weights
+    refuse_weightless(np.asarray(y), weights)
     keep = np.flatnonzero(weights > 0)
     if sp.issparse(values):
         values = values.tocsr()

@@ -13,7 +13,8 @@ from scipy import sparse
 from kernelpath.errors import DataError, FewerFeaturesWarning
 from kernelpath.estimators._base import PathSelector, budgets_of, budgets_up_to, check_budgets
 from kernelpath.path.build import build_path, nested_rows
-from kernelpath.tables.table import Table, refuse_text, report_constant
+from kernelpath.tables.constant import report_constant
+from kernelpath.tables.table import Table, refuse_text
 from kernelpath.tables.targets import as_vector, check_lengths, encode_target, infer_task
 from kernelpath.utils import checks
 from kernelpath.utils.progress import begin, progress_bar

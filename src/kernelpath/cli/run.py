@@ -26,6 +26,10 @@ from kernelpath.estimators.path_cv import PathCV
 from kernelpath.evaluation.cross_validation import FullPoint
 from kernelpath.path.feature_path import FeaturePath, PathPoint
 from kernelpath.path.points import nearest_sizes
+from kernelpath.report.summary import ever_selected, summarize_cv
+from kernelpath.report.summary_data import describe_counts
+from kernelpath.report.words import feature_words, row_words
+from kernelpath.tables.missing import LeftOut
 from kernelpath.tables.read import LoadedTable
 from kernelpath.tables.reading import training_table
 from kernelpath.tables.table import named_columns
@@ -59,6 +63,10 @@ class Run:
     notes : list of str
     measures : dict of str to callable
         What is known of a selected feature beside its weight, by its column.
+    counts : dict
+        Rows and columns, and how many are left out: a part of the data in a summary.
+    reading : dict
+        How the table of a path was read, for its summary.
     scored : Scored or None
         With ``--cv``.
     """
@@ -71,6 +79,8 @@ class Run:
     notes: list[str]
     measures: Measures = field(default_factory=dict)
     scored: Scored | None = None
+    counts: dict[str, Any] = field(default_factory=dict)
+    reading: dict[str, Any] = field(default_factory=dict)
 
     @property
     def task(self) -> str:
@@ -78,11 +88,9 @@ class Run:
         return self.path.provenance["task"] if self.scored is None else self.scored.model.task_
 
     @property
-    def n_rows(self) -> int:
-        """Rows of the table."""
-        if self.scored is None:
-            return self.path.provenance["data"]["n_samples"]
-        return int(self.scored.model.plan_.n_rows)
+    def shape(self) -> str:
+        """Rows, features and task in words."""
+        return f"{row_words(self.counts)}, {feature_words(self.counts)}, {self.task}"
 
     @property
     def fingerprint(self) -> str | None:
@@ -104,14 +112,14 @@ class Run:
 
     def as_dict(self) -> dict[str, Any]:
         """Everything that ``--json`` prints."""
-        constant = {"n_constant": self.path.provenance.get("n_constant")}
         header, rows = self.selected()
+        odd = ("rows_left_out", "n_identifiers", "n_constant")
         return {
             "method": self.method,
             "task": self.task,
-            "n_samples": self.n_rows,
+            "n_samples": self.counts["n_rows"],
             "n_features": self.path.n_features,
-            **(constant if self.scored is None else {}),
+            **{name: self.counts[name] for name in odd},
             "seconds": round(self.seconds, 3),
             "notes": self.notes,
             **self._points_or_scores(),
@@ -163,11 +171,12 @@ def trace_table(
     if hasattr(selector, "missing"):
         selector.set_params(**options)
     with naming_bad_columns(table), collected_warnings() as notes:
-        columns, y = training_table(as_table(table, identifiers, kept), table.y, missing)
-        run = trace(method.name, selector, columns, y, None, size)
+        read = as_table(table, identifiers, kept)
+        columns, y, left_out = training_table(read, table.y, missing, settings)
+        run = trace(method.name, selector, columns, y, None, size, table.left_out + left_out)
     run.notes[:0] = [*table.notes, *notes]
     run.notes.extend(category_notes(table))
-    return run
+    return replace(run, reading=options | {"left_out": table.left_out})
 
 
 def task_for(method: Method, table: LoadedTable, task: str) -> str:
@@ -176,15 +185,22 @@ def task_for(method: Method, table: LoadedTable, task: str) -> str:
 
 
 def trace(
-    method: str, selector: Any, X: Any, y: Any, names: list[str] | None, size: int | None
+    method: str,
+    selector: Any,
+    X: Any,
+    y: Any,
+    names: list[str] | None,
+    size: int | None,
+    left_out: LeftOut | None = None,
 ) -> Run:
     """Fit, collecting warnings as notes; choose the point of a size, or the method's own.
 
-    ``names`` are those of the columns of an array.
+    ``names`` are those of the columns of an array, and ``left_out`` rows that it does not hold.
     """
     start = time.perf_counter()
+    table = X if names is None else named_columns(X, names)
     with collected_warnings() as notes:
-        path = _traced(selector, X if names is None else named_columns(X, names), y)
+        path = _traced(selector, table, y)
     check_size(path, size)
     point = _own_point(selector, path) if size is None else path.at(n_features=size)
     if size is None and 0 < path.n_selected[0] == path.n_selected[-1]:
@@ -192,7 +208,8 @@ def trace(
     if point.n_selected == 0:
         notes.append("No feature is selected anywhere: lower --norm-strength or give --n-features.")
     seconds = time.perf_counter() - start
-    run = Run(method, path, point, int(point.n_selected), seconds, notes)
+    counts = describe_counts(table, left_out, ever_selected(path))
+    run = Run(method, path, point, int(point.n_selected), seconds, notes, counts=counts)
     alignments = getattr(selector, "alignments_", None)
     if alignments is not None:
         run.measures["alignment"] = lambda i: float(alignments[i])
@@ -229,8 +246,6 @@ def score_table(
     memory: Path | None,
 ) -> Run:
     """Score the path of a table and choose a point; ``own`` are the settings of the method."""
-    from kernelpath.report.summary import summarize_cv
-
     start = time.perf_counter()
     if size is not None and size > (most := len(table.feature_names)):
         raise DataError(f"--n-features {size} is too many: the table has {most:,} columns")
@@ -257,8 +272,9 @@ def score_table(
     costs = getattr(model._run.study.constraints, "costs", None)
     if costs is not None:
         measures["cost"] = lambda column: float(costs[column])
-    scored = Scored(model, summarize_cv(model) | {"method": method.name})
-    return Run(method.name, model.path_, point, chosen, seconds, notes, measures, scored)
+    scored = Scored(model, summarize_cv(model, table.left_out) | {"method": method.name})
+    counts = scored.summary["data"]
+    return Run(method.name, model.path_, point, chosen, seconds, notes, measures, scored, counts)
 
 
 def fit_cv(

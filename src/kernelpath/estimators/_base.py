@@ -108,8 +108,8 @@ class PathSelector(NotebookCard, PlainSelector, BaseEstimator):
         y = column_or_1d(plain_target(y), warn=True)
         kept = rows_to_keep(table, y, missing) if len(y) == table.n_rows else None
         if kept is not None:
-            table, y = table.take(kept), y[kept]
-            sample_weight = weights_of(sample_weight, kept)
+            table, y = table.take(kept.rows), y[kept.rows]
+            sample_weight = weights_of(sample_weight, kept.rows)
         found = Obstacles()
         with found.noting():
             table = without_holes(table, missing)

@@ -61,6 +61,7 @@ from kernelpath.tables.constraints import Constraints
 from kernelpath.tables.encoding import TableEncoder
 from kernelpath.tables.missing import (
     Imputer,
+    LeftOut,
     check_missing,
     missing_targets,
     refuse_unusable,
@@ -69,7 +70,13 @@ from kernelpath.tables.missing import (
 )
 from kernelpath.tables.reading import one_column, read_training
 from kernelpath.tables.table import Table, bytes_of, columns_with_holes, unmasked
-from kernelpath.tables.targets import as_vector, check_lengths, check_sample_weight, encode_target
+from kernelpath.tables.targets import (
+    as_vector,
+    check_lengths,
+    check_sample_weight,
+    encode_target,
+    refuse_weightless,
+)
 from kernelpath.tracers.any_selector import (
     BASELINES,
     Baseline,
@@ -113,8 +120,7 @@ def prepare(
     resolve_predictors(model.predictor, model.selector)  # refuses what cannot predict
     require_target(model, y)
     kept = "keep" in (model.identifiers, getattr(selector, "identifiers", None))
-    must_include = given["must_include"]
-    rows = read_training(model, X, "keep" if kept else "drop", must_include).within_reach()
+    rows = read_training(model, X, "keep" if kept else "drop", given).within_reach()
     constraints = Constraints.read(rows, **given)
     reach = None if constraints is None else constraints.within(model.budget)
     selector, obeys = tell(selector, given, reach)
@@ -123,8 +129,8 @@ def prepare(
     study, splits, scoring = _make_study(model, selector, rows, y, groups, sample_weight, params)
     study = replace(study, constraints=constraints, reach=reach, obeys=obeys, constrained_by=given)
     rows = study.rows
-    encoder = TableEncoder.of(rows)
-    if study.imputes:
+    encoder = replace(TableEncoder.of(rows), holes=columns_with_holes(rows.values))
+    if model.missing == "impute" and is_own(model.predictor):
         encoder = replace(encoder, fill=Imputer.fit(rows.in_own_units()).fill)
     check_baselines(study, model.baselines)
     store, known = open_store(), fingerprint(rows.values, study.y)
@@ -234,13 +240,16 @@ def _make_study(
     own = is_own(model.predictor)
     given = Given(rows, one_column(y), unmasked(groups, "groups"), sample_weight, model.cv, params)
     kept = rows_to_keep(rows, given.y, model.missing) if len(given.y) == rows.n_rows else None
+    left_out = LeftOut()
     if kept is not None:
-        given = given.take(kept)
+        given, left_out = given.take(kept.rows), kept.left_out
     given = replace(given, y=as_vector(given.y))
     check_lengths(given.rows.n_rows, given.y)
     routed = route(model, given.groups, given.sample_weight, given.params)
     routing = bool(get_config().get("enable_metadata_routing"))
+    n_rows = given.rows.n_rows
     given = given.that_count(drop=not routing)
+    left_out += LeftOut(no_weight=n_rows - given.rows.n_rows)
     rows, y, groups = given.rows, given.y, given.groups
     sample_weight, cv = given.sample_weight, given.cv
     kind, classes, y = _check_target(model, y, sample_weight, own)
@@ -272,6 +281,7 @@ def _make_study(
         copies=Copies.of(rows.values, y, sample_weight is not None),
         weigh_scores=not routing and takes_weights(scorer),
         imputes=own and model.missing == "impute" and bool(columns_with_holes(rows.values).any()),
+        left_out=left_out,
     )
     if sample_weight is not None:
         _say_who_goes_without_weights(study, model, selector, scoring)
@@ -314,6 +324,7 @@ class Given:
             self, sample_weight=check_sample_weight(self.sample_weight, self.rows.n_rows)
         )
         kept = np.flatnonzero(checked.sample_weight > 0)
+        refuse_weightless(checked.y, checked.sample_weight)
         return checked.take(kept) if drop and len(kept) < self.rows.n_rows else checked
 
 

@@ -33,11 +33,12 @@ from kernelpath.mkl.regularizers import L1, Lp, NoRegularizer
 from kernelpath.mkl.solvers.base import CONVERGED, STALLED, Solution, natural_start
 from kernelpath.mkl.solvers.choice import solve
 from kernelpath.mkl.solvers.fixed import svm_at, weights_by_rule
+from kernelpath.tables.constant import report_constant
 from kernelpath.tables.constraints import constraints_of
 from kernelpath.tables.missing import with_targets
 from kernelpath.tables.reading import one_column
 from kernelpath.tables.rows import DistinctRows, mean_of, shares_of, spread_of
-from kernelpath.tables.table import Table, refuse_infinite, report_constant
+from kernelpath.tables.table import Table, refuse_infinite
 from kernelpath.tables.targets import (
     against_rest,
     as_vector,
@@ -205,10 +206,11 @@ class GMKLBase(PathSelector):
             begin("kernels")
             self._bound: TrainingKernel = self._reader.bind(self, table, self._rows)
             self._bound = self._bound.without_constant()
-            report_constant(table, self._bound.constant, what=self._reader.unit)
+            self._constraints = constraints_of(self, table)
+            brought = None if self._constraints is None else self._constraints.brought
+            report_constant(table, self._bound.constant, self._reader.unit, brought)
             if self.nystrom is not None:
                 self.trace_left_out_ = self._bound.kernel.left_out  # type: ignore[attr-defined]
-            self._constraints = constraints_of(self, table)
             if self._constraints is not None:
                 self._bound = self._bound.taken_together(self._constraints)
             self._learn(Problem(self._bound.kernel, duals, L1(), feasible), table, y)

@@ -19,8 +19,9 @@ from kernelpath.mkl.weighted_kernels.base import SumKernel
 from kernelpath.mkl.weighted_kernels.grouped import GroupedKernels
 from kernelpath.path.build import build_path
 from kernelpath.path.feature_path import FeaturePath
-from kernelpath.tables.constraints import columns_of, unit_of_columns
-from kernelpath.tables.table import Table, report_constant
+from kernelpath.tables.constant import report_constant
+from kernelpath.tables.constraints import Constraints, columns_of, unit_of_columns
+from kernelpath.tables.table import Table
 from kernelpath.tables.targets import (
     against_rest,
     as_vector,
@@ -196,8 +197,11 @@ FeatureKernel
                 f"kernel={self.kernel!r} has kernels of several columns, which no budget can "
                 "count; take one kernel per column, such as 'bandwidths'"
             )
-        report_constant(table, bound.constant)
         units = self._units(table)
+        constraints = Constraints.read(table, self.must_include, units)
+        report_constant(
+            table, bound.constant, brought=None if constraints is None else constraints.brought
+        )
         # Constant columns have no kernel to speak of: they are no units.
         usable = ~bound.constant[bound.features]
         kept = np.unique(units[bound.features[usable]])

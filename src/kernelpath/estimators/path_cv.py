@@ -28,10 +28,12 @@ from kernelpath.evaluation.stability import stability_of
 from kernelpath.evaluation.study import unit_of_scores
 from kernelpath.path.feature_path import FeaturePath
 from kernelpath.predictors.base import HeldOutRegressor
-from kernelpath.predictors.choice import is_own
+from kernelpath.predictors.choice import FATE_OF_HOLES, is_own
 from kernelpath.tables.reading import (
+    IMPUTED,
+    as_numbers_of_fit,
     read_new,
-    read_new_numbers,
+    say_new_holes,
     say_what_is_new,
     with_all_columns,
 )
@@ -396,11 +398,15 @@ class PathCV(NotebookCard, PlainSelector, BaseEstimator):
 
     def _new_rows(self, X: Any, n_features: int | None) -> Table:
         """New rows; estimators that are not of this package say themselves what they take."""
-        read = read_new_numbers if is_own(self.predictor) else read_new
-        needed = self._needed(n_features)
-        table = read(self, with_all_columns(X, self._encoder.names, needed), self._encoder)
-        say_what_is_new(table, self._encoder, needed)
-        return table
+        needed, encoder = self._needed(n_features), self._encoder
+        table = read_new(self, with_all_columns(X, encoder.names, needed), encoder)
+        say_what_is_new(table, encoder, needed)
+        if not is_own(self.predictor):
+            return table
+        name = self._model(n_features).name
+        fate = IMPUTED if encoder.fill is not None else FATE_OF_HOLES.get(name, IMPUTED)
+        say_new_holes(table, encoder.holes, fate, needed)
+        return as_numbers_of_fit(table, encoder)
 
     def _needed(self, n_features: int | None) -> NDArray[np.intp]:
         """Columns that the model of a size looks at."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from kernelpath.errors import MissingValuesWarning, ReadingWarning
 from kernelpath.evaluation.checkpoint import FoldStore, fold_key, work_key
 from kernelpath.evaluation.cross_validation import CrossValidation
 from kernelpath.evaluation.scores import OverFolds, score_text
@@ -88,7 +90,11 @@ def nested_score(
         with passed_on("cross-validation", share):
             given = study.rows.take(train).given
             fitted = procedure(study.selector, store, given, study.y[train], **params)
-            scores.append(study.score(fitted, test, study.rows.take(test).given))
+            with warnings.catch_warnings():
+                # Rows that are held out are new only to the outer loop.
+                warnings.simplefilter("ignore", ReadingWarning)
+                warnings.simplefilter("ignore", MissingValuesWarning)
+                scores.append(study.score(fitted, test, study.rows.take(test).given))
         store.traces, store.models = traces, models  # those of the fold are of no more use
         sizes.append(fitted.operating_point_.n_features)
         _keep_outcome(store, key, scores[-1], sizes[-1])

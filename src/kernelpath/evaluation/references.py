@@ -19,6 +19,7 @@ from kernelpath.evaluation.study import Split, Study
 from kernelpath.path.points import frozen_vector
 from kernelpath.predictors.linear import LinearPredictor
 from kernelpath.predictors.trees import BoostingPredictor
+from kernelpath.tables.constant import constant_columns
 from kernelpath.utils import checks
 
 REFERENCES = ("logistic", "boosting")
@@ -171,8 +172,11 @@ def make_references(study: Study, splits: Sequence[Split], references: Any) -> d
 
 
 def usable_columns(study: Study) -> NDArray[np.intp]:
-    """All columns but those that name rows."""
-    return np.setdiff1d(np.arange(study.rows.shape[1]), study.rows.identifiers)
+    """All columns but those that name rows or are constant, and must not be in."""
+    idle = constant_columns(study.rows)  # those that name rows are read as constant
+    if study.constraints is not None:
+        idle &= ~study.constraints.brought
+    return np.flatnonzero(~idle)
 
 
 def on_columns(study: Study, columns: NDArray[np.intp], predictor: Any) -> Study:

@@ -96,6 +96,11 @@ class Constraints:
         alone = self.n_units == len(self.unit)
         return alone and bool(self.reachable.all()) and not self.kept.any()
 
+    @property
+    def brought(self) -> NDArray[np.bool_]:
+        """Columns that are in for another reason than what they tell: they must, or in a group."""
+        return self.kept | (self.unit_sizes > 1)[self.unit]
+
     @cached_property
     def unit_sizes(self) -> NDArray[np.intp]:
         """Number of columns of each unit."""

@@ -34,6 +34,8 @@ class TableEncoder:
         Columns are read in units of ``2**exponents``; None for those of the user.
     fill : ndarray or None
         What stands for a missing value in each column; None where they stay NaN.
+    holes : ndarray of bool or None
+        Columns with missing values in fit; None where that is not known.
 
     Examples
     --------
@@ -50,6 +52,7 @@ class TableEncoder:
     readings: dict[int, ColumnReading] = field(default_factory=dict)
     exponents: NDArray[np.int64] | None = None
     fill: NDArray[np.float64] | None = None
+    holes: NDArray[np.bool_] | None = None
 
     @classmethod
     def fit(cls, X: Any) -> tuple[TableEncoder, Table]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,8 @@ from kernelpath.tables.formats import (
     read_file,
 )
 from kernelpath.tables.kinds import ColumnReading, Kind
+from kernelpath.tables.missing import LeftOut
+from kernelpath.tables.targets import refuse_one_target
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +45,8 @@ class LoadedTable:
         that hold text or categories.
     dropped, notes : tuple of str
         Columns left out by request or as a row index; what was done unasked, as sentences.
+    left_out : LeftOut
+        Rows of the file that are not here.
     """
 
     X: Any
@@ -54,6 +58,7 @@ class LoadedTable:
     source: str
     text_columns: list[str]
     notes: tuple[str, ...]
+    left_out: LeftOut = field(default_factory=LeftOut)
 
 
 def read_table(
@@ -263,10 +268,11 @@ def _from_matrix(
     X = X.astype(np.result_type(X.dtype, np.float32) if X.dtype.kind == "f" else np.float64)
     names = [names[j] for j in kept]
     labels, kept_rows, more = _with_target(labels.ravel(), "y")
+    left_out = LeftOut(0 if kept_rows is None else X.shape[0] - len(kept_rows))
     X = X if kept_rows is None else X[kept_rows]
     y = to_target(labels)
     notes = (*notes, *more)
-    return LoadedTable(X, y, names, "y", tuple(unwanted), X.shape[0], source, [], notes)
+    return LoadedTable(X, y, names, "y", tuple(unwanted), X.shape[0], source, [], notes, left_out)
 
 
 def _with_target(values: Any, name: str) -> tuple[Any, np.ndarray | None, tuple[str, ...]]:
@@ -279,9 +285,12 @@ def _with_target(values: Any, name: str) -> tuple[Any, np.ndarray | None, tuple[
         return values, None, said
     if missing.all():
         raise DataError(f"target {quote(name)} is missing in every row: nothing is left")
-    kept = np.flatnonzero(~missing)
-    have, were = ("has", "was") if missing.sum() == 1 else ("have", "were")
-    note = f"{missing.sum():,} of {len(missing):,} rows {have} no target and {were} left out."
+    kept, count = np.flatnonzero(~missing), int(missing.sum())
+    are = "is" if count == 1 else "are"
+    why = f"{LeftOut(no_target=count).words(noun=True)} {are}"
+    refuse_one_target(np.asarray(values, dtype=object), kept, why, "give rows of another")
+    have, were = ("has", "was") if count == 1 else ("have", "were")
+    note = f"{count:,} of {len(missing):,} rows {have} no target and {were} left out."
     return values[~missing], kept, (*said, note)
 
 
@@ -322,8 +331,9 @@ def _from_arrow(
     features = [name for name in names if name != target]
     kept = [features[j] for j in _kept(features, dropped, table.num_rows)]
     labels, kept_rows, more = _with_target(table.column(target).to_pandas(), target)
+    left_out = LeftOut(0 if kept_rows is None else table.num_rows - len(kept_rows))
     table = table if kept_rows is None else table.take(kept_rows)
     y = to_target(labels, name=target)
     X, text = plain_frame(table.select(kept))
-    notes = (*notes, *more)
-    return LoadedTable(X, y, kept, target, tuple(dropped), table.num_rows, source, text, notes)
+    n_rows, notes = table.num_rows, (*notes, *more)
+    return LoadedTable(X, y, kept, target, tuple(dropped), n_rows, source, text, notes, left_out)

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from kernelpath.errors import DataError, naming, not_one_of
 from kernelpath.tables.table import is_missing, plain_array, without_mask
+from kernelpath.utils.words import counted
 
 MAX_INTEGER_CLASSES = 30
 """A numeric target of whole numbers with more distinct values than this is continuous."""
@@ -107,6 +108,7 @@ def encode_target(
     # A class whose rows have no weight is not there; its rows count nowhere, whatever their code.
     classes = np.unique(y[weights > 0])
     if len(classes) < 2:
+        refuse_weightless(y, weights)
         raise DataError(
             f"The target has one class only ({classes.tolist()}); at least two classes are needed."
         )
@@ -145,6 +147,19 @@ def against_rest(y: NDArray, classes: NDArray) -> list[NDArray[np.float64]]:
     return [np.where(codes == k, 1.0, -1.0) for k in which]
 
 
+def refuse_one_target(y: NDArray, kept: NDArray[np.intp], why: str, way: str) -> None:
+    """Refuse rows of one class or value, where others were left out and that may be the reason."""
+    import pandas as pd
+
+    left = pd.unique(pd.Series(np.asarray(y)[kept]))
+    if len(left) == 1:
+        error = DataError(
+            f"Of {counted(len(y), 'row')}, {why} left out, and all others have the target "
+            f"{str(left[0])[:40]!r}: one class or value is not enough; {way}."
+        )
+        raise naming(error, "missing")
+
+
 def check_lengths(n_rows: int, y: NDArray) -> None:
     """Refuse a target of another length than the table."""
     if len(y) != n_rows:
@@ -169,6 +184,15 @@ def check_sample_weight(sample_weight: ArrayLike, n_samples: int) -> NDArray[np.
     if np.count_nonzero(weights) < 2:
         raise DataError("sample_weight leaves fewer than 2 rows: all other weights are zero.")
     return weights
+
+
+def refuse_weightless(y: NDArray, weights: NDArray[np.float64]) -> None:
+    """Refuse weights that are 0 in all rows but those of one class or value."""
+    kept = np.flatnonzero(weights > 0)
+    if len(kept) < len(y):
+        none = counted(len(y) - len(kept), "row")
+        why = f"{none} of weight 0 {'is' if len(y) - len(kept) == 1 else 'are'}"
+        refuse_one_target(y, kept, why, "give rows of other classes a weight")
 
 
 def plain_weight(sample_weight: ArrayLike | None) -> ArrayLike | None:

@@ -343,10 +343,10 @@ class AccuracyDisplay(Picture):
         for text in (title, ax.set_ylabel(name)):
             plain_text(text)
         words = {
-            "fraction": f"share of all {total} features",
+            "fraction": f"share of all {total} columns",
             "cost": "cost of the features, mean over folds",
         }
-        ax.set_xlabel(words.get(self.x, f"{what} (of {total})"))
+        ax.set_xlabel(words.get(self.x, f"{what} (of {total} columns)"))
         places = [self._x(curve) if self.x == "cost" else curve.n_features for curve in curves]
         scale_x(ax, self.x, np.concatenate(places), self.n_columns)
         low, high = self._heights(curves)
