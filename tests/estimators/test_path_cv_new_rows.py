@@ -7,6 +7,7 @@ import io
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.linear_model import LogisticRegression
 
 import kernelpath as kp
 from kernelpath.errors import LeakWarning, MissingValuesWarning, RareClassWarning, ReadingWarning
@@ -203,3 +204,40 @@ def test_who_imputes_says_so_of_holes_that_are_new(make):
     with pytest.warns(MissingValuesWarning, match="column 'a', .* the median, or the most"):
         found = model.predict(holes)
     np.testing.assert_array_equal(found, model.predict(frame.assign(a=frame["a"].median())))
+
+
+# -- names that are no text ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("predictor", ["logistic", "weighted_kernel", LogisticRegression()])
+def test_names_that_are_numbers_are_known_as_text(predictor):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(60, 4)), columns=[10, 20, 30, 40])
+    y = frame[30] + rng.normal(size=60) > 0
+    model = kp.PathCV(cv=2, predictor=predictor, n_features=[1], references=False).fit(frame, y)
+    assert model.path_.feature_names.tolist() == ["10", "20", "30", "40"]
+    assert model.operating_point_.feature_names == ("30",)
+    assert model.get_feature_names_out().tolist() == ["30"]
+    assert not hasattr(model, "feature_names_in_")  # as scikit-learn has it
+    models = [model]
+    if isinstance(predictor, str):
+        file = io.BytesIO()
+        model.save(file)
+        models.append(kp.load_model(io.BytesIO(file.getvalue())))
+    expected, column = model.predict(frame), frame[[30]].to_numpy()
+    for one in models:
+        for rows in (frame, frame[[40, 30, 20, 10]], frame[[30]]):
+            np.testing.assert_array_equal(one.predict(rows), expected)
+            np.testing.assert_array_equal(one.transform(rows), column)
+        np.testing.assert_array_equal(one.predict(frame.to_numpy()), expected)
+        with pytest.raises(kp.DataError, match="lacks column '30'"):
+            one.predict(frame[[10]])
+
+
+def test_rows_whose_names_are_numbers_in_another_order_are_not_taken_by_place():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(60, 2)), columns=[1, 0])
+    model = kp.GMKLClassifier().fit(frame, frame[0] + rng.normal(size=60) > 0)
+    model.predict(frame)
+    with pytest.raises(kp.DataError, match="names should match"):
+        model.predict(frame[[0, 1]])

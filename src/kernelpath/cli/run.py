@@ -100,7 +100,10 @@ class Run:
         return self.scored.model.fingerprint_
 
     def selected(self) -> tuple[list[str], list[tuple]]:
-        """Header and rows of the chosen features, heaviest first."""
+        """Header and rows of the chosen features, heaviest first.
+
+        ``column`` is the place among the features of the path, from 0 on.
+        """
         names, point = self.path.feature_names, self.point
         columns = np.flatnonzero(point.support)
         order = columns[np.argsort(-point.weights[columns], kind="stable")]

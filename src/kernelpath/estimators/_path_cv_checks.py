@@ -45,6 +45,7 @@ from kernelpath.evaluation.measures import (
 from kernelpath.evaluation.operating_point import check_rule
 from kernelpath.evaluation.references import check_references, make_references
 from kernelpath.evaluation.splits import (
+    check_group_length,
     check_inner,
     check_nested,
     folds_of_rest,
@@ -307,11 +308,12 @@ class Given:
 
     def take(self, kept: NDArray[np.intp]) -> Given:
         """The same for some rows."""
+        check_group_length(self.groups, self.rows.n_rows)
         return Given(
             self.rows.take(kept),
             np.asarray(self.y)[kept],
             None if self.groups is None else _safe_indexing(self.groups, kept),
-            weights_of(self.sample_weight, kept),
+            weights_of(self.sample_weight, kept, self.rows.n_rows),
             folds_of_rest(self.cv, kept, self.rows.n_rows),
             {name: _safe_indexing(value, kept) for name, value in self.params.items()},
         )

@@ -265,7 +265,8 @@ def _add_data(model: PathCV, header: dict[str, Any], arrays: dict[str, np.ndarra
         model.feature_names_in_ = np.array(decode_names(arrays), dtype=object)
         if not np.array_equal(model.feature_names_in_, model.path_.feature_names):
             raise ValueError("the columns of the path have other names than those of the model")
-    names = model.feature_names_in_ if header["frame"] else None
+    names = model.path_.feature_names if header["frame"] else None
+    model._frame_names = names
     readings = _checked_readings(header, model.n_features_in_)
     known = [arrays.get(name) for name in ("exponents", "fill", "holes")]
     model._encoder = TableEncoder(model.n_features_in_, names, readings, *known)

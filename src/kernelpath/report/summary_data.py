@@ -13,6 +13,7 @@ from kernelpath.tables.constant import constant_columns
 from kernelpath.tables.missing import LeftOut
 from kernelpath.tables.table import Table
 from kernelpath.utils.units import in_units, size_exponent
+from kernelpath.utils.words import counted
 
 RARE_CLASS = 0.1
 """A class with a smaller share of the rows makes accuracy say little."""
@@ -100,24 +101,28 @@ def notices(data: dict[str, Any], scoring: str | None = None) -> list[dict[str, 
         )
         found.append(("duplicates", text))
     classes = data["target"].get("classes")
-    if classes and scoring in (None, "accuracy"):
+    if classes:
         smallest = min(classes, key=lambda one: one["count"])
-        share = smallest["count"] / data["n_rows"]
-        if share < RARE_CLASS:
-            found.append(
-                (
-                    "imbalance",
-                    f"Only {smallest['count']:,} of {data['n_rows']:,} rows "
-                    f"({100 * share:.1f} %) {'is' if smallest['count'] == 1 else 'are'} of the "
-                    f"class {smallest['label']!r}: accuracy says little here; prefer balanced "
-                    "accuracy or the area under the ROC curve.",
-                )
-            )
+        if smallest["count"] < RARE_CLASS * data["n_rows"]:
+            found.append(("imbalance", _rare_words(smallest, data["n_rows"], scoring)))
     if data["n_rows"] < FEW_ROWS:
-        few = "1 row is" if data["n_rows"] == 1 else f"{data['n_rows']} rows are"
-        text = f"{few} few: scores and rankings vary a lot by chance."
+        few = counted(data["n_rows"], "row")
+        text = f"{few} {_are(data['n_rows'])} few: scores and rankings vary a lot by chance."
         found.append(("few_rows", text))
     return [{"kind": kind, "text": text} for kind, text in found]
+
+
+def _rare_words(smallest: dict[str, Any], n_rows: int, scoring: str | None) -> str:
+    """How rare a class is; and what to think of accuracy, unless another measure was taken."""
+    count, label = smallest["count"], smallest["label"]
+    share = f"Only {count:,} of {n_rows:,} rows ({100 * count / n_rows:.1f} %)"
+    text = f"{share} {_are(count)} of the class {label!r}"
+    if scoring not in (None, "accuracy"):
+        return f"{text}."
+    return (
+        f"{text}: accuracy says little here; prefer balanced accuracy or the area under the ROC "
+        "curve."
+    )
 
 
 def identifier_notices(table: Table, in_use: NDArray[np.bool_]) -> list[dict[str, str]]:
@@ -132,9 +137,11 @@ def identifier_notices(table: Table, in_use: NDArray[np.bool_]) -> list[dict[str
 
 
 def _columns(count: int, one: str, many: str | None = None) -> str:
-    if count == 1:
-        return f"1 column is {one}."
-    return f"{count:,} columns are {many or one}."
+    return f"{counted(count, 'column')} {_are(count)} {one if count == 1 else many or one}."
+
+
+def _are(count: int) -> str:
+    return "is" if count == 1 else "are"
 
 
 # -- columns that equal an earlier one: hashed in one pass, then compared --------------------------

@@ -29,7 +29,7 @@ from kernelpath.tables.table import (
     columns_with_holes,
     refuse_infinite_columns,
 )
-from kernelpath.tables.targets import plain_weight, refuse_one_target
+from kernelpath.tables.targets import check_weight_shape, plain_weight, refuse_one_target
 from kernelpath.utils.warn import warn
 from kernelpath.utils.words import counted, listed
 
@@ -181,14 +181,17 @@ def with_targets(table: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]
     kept = rows_to_keep(table, y, "kernel")
     if kept is None:
         return table, y, sample_weight
-    return table.take(kept.rows), np.asarray(y)[kept.rows], weights_of(sample_weight, kept.rows)
+    weights = weights_of(sample_weight, kept.rows, table.n_rows)
+    return table.take(kept.rows), np.asarray(y)[kept.rows], weights
 
 
-def weights_of(sample_weight: Any, kept: NDArray[np.intp]) -> Any:
-    """Weights of the rows that are kept; one number stays one number."""
+def weights_of(sample_weight: Any, kept: NDArray[np.intp], n_rows: int) -> Any:
+    """Weights of the rows that are kept, of one weight for each; one number stays one number."""
     if sample_weight is None or np.ndim(sample_weight) == 0:
         return sample_weight
-    return np.asarray(plain_weight(sample_weight))[kept]
+    weights = np.asarray(plain_weight(sample_weight))
+    check_weight_shape(weights, n_rows)
+    return weights[kept]
 
 
 def refuse_unusable(table: Table, missing: str) -> None:

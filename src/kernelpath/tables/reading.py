@@ -66,8 +66,10 @@ def read_training(
     estimator, unless the arguments do.
     """
     if isinstance(X, Table):
+        estimator._frame_names = X.names if is_frame(X.given) else None
         _remember(estimator, X)
         return X if X.given is not None else replace(X, given=X.values)
+    estimator._frame_names = None
     if is_frame(X):
         # A copy: columns added to X later are not ours.
         frame = _with_text_names(as_pandas(X)).copy(deep=False)
@@ -77,6 +79,7 @@ def read_training(
                 f"X has 0 feature(s) (shape={table.shape}) while a minimum of 1 is required."
             )
         _check_names(estimator, X)
+        estimator._frame_names = table.names
         table = _without_identifiers(estimator, table, identifiers, constrained_by)
         return replace(table, given=frame)
     X = plain_table(X)
@@ -139,11 +142,14 @@ def read_new(estimator: Any, X: Any, encoder: TableEncoder | None = None) -> Tab
     return replace(table, given=given if is_frame(given) or holds_text(given) else table.values)
 
 
-def with_all_columns(X: Any, names: NDArray | None, needed: NDArray[np.intp]) -> Any:
+def with_all_columns(
+    X: Any, names: NDArray | None, needed: NDArray[np.intp], fill: float = np.nan
+) -> Any:
     """New rows with the columns of ``fit`` in their order, where only some are needed.
 
     A frame may have its columns in any order, others beside them, and lack those that are not
-    needed.  An array has no names by which to tell: it needs all columns.
+    needed, for which ``fill`` stands.  An array has no names by which to tell: it needs all
+    columns.
     """
     if names is not None and is_frame(X):
         frame = as_pandas(X)
@@ -159,9 +165,25 @@ def with_all_columns(X: Any, names: NDArray | None, needed: NDArray[np.intp]) ->
                 f"X lacks {label}, which {verb} needed: the feature names should match those that "
                 "were passed during fit."
             )
+        own = dict(zip(given, frame.columns))
         frame = frame.set_axis(given, axis=1)
-        return frame.loc[:, ~frame.columns.duplicated()].reindex(columns=names.tolist())
+        frame = frame.loc[:, ~frame.columns.duplicated()]
+        frame = frame.reindex(columns=names.tolist(), fill_value=fill)
+        if any(isinstance(name, str) for name in own.values()):
+            return frame
+        kind = type(next(iter(own.values())))
+        named = [own[name] if name in own else _of_kind(kind, name) for name in names.tolist()]
+        return frame.set_axis(named, axis=1)
     return X
+
+
+def _of_kind(kind: type, name: str) -> Any:
+    """The name of a column as names beside it are, such as the number 3 for "3", if it is one."""
+    try:
+        found = kind(name)
+    except (TypeError, ValueError):
+        return name
+    return found if str(found) == name else name
 
 
 def say_what_is_new(table: Table, encoder: TableEncoder, needed: NDArray[np.intp]) -> None:
@@ -208,8 +230,18 @@ def as_numbers_of_fit(table: Table, encoder: TableEncoder) -> Table:
 
 
 def _check_names(estimator: Any, X: Any, **options: Any) -> None:
-    """Compare or remember names as scikit-learn does."""
-    validate_data(estimator, _with_text_names(X), skip_check_array=True, **options)
+    """Compare or remember names as scikit-learn does; those that are no text it does not know."""
+    known = None if options.get("reset", True) else getattr(estimator, "_frame_names", None)
+    if known is None or hasattr(estimator, "feature_names_in_"):
+        validate_data(estimator, _with_text_names(X), skip_check_array=True, **options)
+    elif [str(name) for name in as_pandas(X).columns] != known.tolist():
+        raise DataError("The feature names should match those that were passed during fit.")
+
+
+def names_of_fit(estimator: Any) -> NDArray | None:
+    """Names of the columns of a dataframe that was fitted, as text; None for an array."""
+    known = getattr(estimator, "feature_names_in_", None)
+    return getattr(estimator, "_frame_names", None) if known is None else known
 
 
 def _with_text_names(X: Any) -> Any:

@@ -175,15 +175,19 @@ def check_sample_weight(sample_weight: ArrayLike, n_samples: int) -> NDArray[np.
         raise DataError("sample_weight must be numbers, one per row.") from None
     if weights.ndim == 0:
         weights = np.full(n_samples, float(weights))
-    if weights.shape != (n_samples,):
-        raise DataError(
-            f"sample_weight has shape {weights.shape}, but the table has {n_samples} rows."
-        )
+    check_weight_shape(weights, n_samples)
     if not np.all(np.isfinite(weights)) or weights.min() < 0 or weights.max() > LARGEST_WEIGHT:
         raise DataError("sample_weight must be finite, not negative and at most 1e120.")
     if np.count_nonzero(weights) < 2:
         raise DataError("sample_weight leaves fewer than 2 rows: all other weights are zero.")
     return weights
+
+
+def check_weight_shape(weights: NDArray, n_samples: int) -> None:
+    """Refuse anything but one weight for each row."""
+    if weights.shape != (n_samples,):
+        rows = counted(n_samples, "row")
+        raise DataError(f"sample_weight has shape {weights.shape}, but the table has {rows}.")
 
 
 def refuse_weightless(y: NDArray, weights: NDArray[np.float64]) -> None:
