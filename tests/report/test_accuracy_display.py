@@ -123,7 +123,7 @@ def test_words_around_the_curves():
     assert labels(ax) == ["no features"]  # one curve needs no name
     ax = shown(rising(scoring="neg_log_loss"), x="fraction").plot()
     assert ax.get_title("left") == "neg_log_loss against share of features"
-    assert ax.get_xlabel() == "share of all 100,000 columns"
+    assert ax.get_xlabel() == "share of 100,000 columns"
     assert ax.get_ylabel() == "neg_log_loss"
 
 

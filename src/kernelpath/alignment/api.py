@@ -35,6 +35,7 @@ from kernelpath.tables.targets import Target, check_sample_weight, encode_target
 from kernelpath.utils.checks import is_number
 from kernelpath.utils.progress import begin, progress_bar
 from kernelpath.utils.units import in_units
+from kernelpath.utils.words import counted
 
 METHODS = ("auto", "exact", "fast")
 BANDWIDTHS = ("std", "median")
@@ -167,7 +168,9 @@ def align_table(
         raise DataError("y is None; the alignments need a target.")
     y_length = np.shape(y)[0] if np.ndim(y) else 0
     if y_length != n_samples:
-        raise DataError(f"X has {n_samples} rows, but y has {y_length} values.")
+        raise DataError(
+            f"X has {counted(n_samples, 'row')}, but y has {counted(y_length, 'value')}."
+        )
     values = table.values
     if sample_weight is not None:
         values, y, sample_weight = without_weightless_rows(values, y, sample_weight)

@@ -34,6 +34,7 @@ from kernelpath.tables.read import LoadedTable
 from kernelpath.tables.reading import training_table
 from kernelpath.tables.table import named_columns
 from kernelpath.tables.targets import infer_task
+from kernelpath.utils.words import counted
 
 SHOWN_OF_SIZE = ("n_features", "cost", "score", "se", "per_fold")
 Measures = dict[str, Callable[[int], float | None]]  # what is known of a feature, by its column
@@ -251,7 +252,7 @@ def score_table(
     """Score the path of a table and choose a point; ``own`` are the settings of the method."""
     start = time.perf_counter()
     if size is not None and size > (most := len(table.feature_names)):
-        raise DataError(f"--n-features {size} is too many: the table has {most:,} columns")
+        raise DataError(f"--n-features {size} is too many: the table has {counted(most, 'column')}")
     table, groups = split_groups(table, settings.groups)
     check_sizes(table, settings.sizes)
     check_table(table, [method], **settings.of_table())
@@ -310,7 +311,8 @@ def sizes_for(
         return None, []
     said = []
     if method.kind == "choice" and sizes is None and n_columns > known[-1]:
-        said = [f"With {method.name} the sizes end at {known[-1]} features; --sizes names others."]
+        end = counted(known[-1], "feature")
+        said = [f"With {method.name} the sizes end at {end}; --sizes names others."]
     more = [] if size is None else [size]
     return sorted({*(sizes or known), *more}), said
 
@@ -371,8 +373,7 @@ def check_sizes(table: LoadedTable, sizes: list[int] | None) -> None:
     most = len(table.feature_names)
     if sizes and sizes[-1] > most:
         raise DataError(
-            f"--sizes {sizes[-1]} is too many: {table.source} has {most:,} "
-            f"{'feature' if most == 1 else 'features'}"
+            f"--sizes {sizes[-1]} is too many: {table.source} has {counted(most, 'feature')}"
         )
 
 
@@ -380,7 +381,9 @@ def check_size(path: FeaturePath, size: float | None) -> None:
     """Refuse more features than can be selected."""
     usable = path.extension.n_usable if path.extension else path.n_features
     if size is not None and size > usable:
-        raise DataError(f"--n-features {size} is too many: only {usable} features can be selected")
+        raise DataError(
+            f"--n-features {size} is too many: only {counted(usable, 'feature')} can be selected"
+        )
 
 
 @contextmanager

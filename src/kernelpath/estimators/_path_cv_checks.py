@@ -91,6 +91,7 @@ from kernelpath.utils.progress import begin
 from kernelpath.utils.provenance import fingerprint
 from kernelpath.utils.sample_weights import weight_argument
 from kernelpath.utils.warn import warn
+from kernelpath.utils.words import counted
 
 if TYPE_CHECKING:
     from kernelpath.estimators.path_cv import PathCV
@@ -174,11 +175,11 @@ def _check_budget(budget: Any, sizes: NDArray, costs: NDArray | None) -> None:
     """Refuse a budget that no size is within."""
     if budget is None:
         return
-    least, what = (sizes[0], "the smallest size to score has {:,} features")
+    least, what = sizes[0], f"the smallest size to score has {counted(sizes[0], 'feature')}"
     if costs is not None:
-        least, what = costs.min(), "the cheapest size to score costs {:g}"
+        least, what = costs.min(), f"the cheapest size to score costs {costs.min():g}"
     if budget < least:
-        text = f"budget={budget}, but {what.format(least)}."
+        text = f"budget={budget}, but {what}."
         raise naming(DataError(text), "budget")
 
 
@@ -472,8 +473,9 @@ def _resolve_sizes(n_features: Any, available: NDArray[np.int64]) -> NDArray:
     most = int(available[-1]) if len(available) else 0
     if sizes[-1] > most > 0:
         fewer = UserWarning(
-            f"n_features goes up to {sizes[-1]}, but only {most} columns can be selected: the "
-            f"others are constant or were not ranked. Larger sizes are taken as {most}.",
+            f"n_features goes up to {sizes[-1]}, but only {counted(most, 'column')} can be "
+            "selected: the others are constant or were not ranked. Larger sizes are taken as "
+            f"{most}.",
         )
         warn(naming(fewer, "n_features"))
         sizes = np.unique(np.minimum(sizes, most))

@@ -54,6 +54,7 @@ from kernelpath.utils.progress import begin, progress_bar, working
 from kernelpath.utils.threads import one_thread_up_to
 from kernelpath.utils.units import in_units, size_exponent
 from kernelpath.utils.warn import warn
+from kernelpath.utils.words import counted
 
 METHOD = "gmkl"
 ONE_THREAD_ROWS = 1000
@@ -326,8 +327,8 @@ class GMKLBase(PathSelector):
         if whole and 0 < n_features <= self.n_features_in_ and not (sizes == n_features).any():
             smaller = int(sizes[sizes < n_features].max(initial=0))
             warn(
-                f"No point of the path has exactly {n_features} features; the one with {smaller} "
-                "is kept. More points may have one.",
+                f"No point of the path has exactly {counted(n_features, 'feature')}; the one "
+                f"with {smaller} is kept. More points may have one.",
             )
             n_features = smaller
         point = self._choose_point(self.path_, n_features)

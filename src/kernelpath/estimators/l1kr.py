@@ -39,6 +39,7 @@ from kernelpath.utils.progress import begin, progress_bar
 from kernelpath.utils.provenance import ANOTHER_BRANCH, FROM_ZERO
 from kernelpath.utils.threads import one_thread_up_to
 from kernelpath.utils.warn import warn
+from kernelpath.utils.words import counted
 
 METHOD = "l1kr"
 ONE_THREAD_ROWS = 2500
@@ -597,7 +598,7 @@ class Outcome:
             )
         elif self._ended_early:
             found.append(
-                f"The path ended early, after {len(self.trace.points)} points: "
+                f"The path ended early, after {counted(len(self.trace.points), 'point')}: "
                 f"{WORDS.get(self.trace.end, self.trace.end)}. What was found is kept."
             )
         return found

@@ -36,6 +36,7 @@ from kernelpath.utils.checks import Idle, refuse_idle
 from kernelpath.utils.progress import begin, progress_bar
 from kernelpath.utils.threads import one_thread_up_to
 from kernelpath.utils.warn import warn
+from kernelpath.utils.words import counted
 
 METHOD = "nmmkl"
 ONE_THREAD_ROWS = 1000
@@ -260,8 +261,7 @@ FeatureKernel
         if asked[-1] < least:
             room = "has no room for the" if n_fixed > asked[-1] else "is spent on the constant"
             raise DataError(
-                f"a budget of {asked[-1]} {room} {n_fixed} feature{'s' * (n_fixed != 1)} of "
-                "must_include."
+                f"a budget of {asked[-1]} {room} {counted(n_fixed, 'feature')} of must_include."
             )
         if asked[-1] > self.n_features_in_:
             raise DataError(
@@ -270,8 +270,8 @@ FeatureKernel
             )
         if asked[-1] > n_units:
             warn(
-                f"n_features_to_select={asked[-1]}, but there are only {n_units} features to "
-                "choose from (groups count once, constant columns not at all).",
+                f"n_features_to_select={asked[-1]}, but only {counted(n_units, 'feature')} can "
+                "be chosen (groups count once, constant columns not at all).",
                 FewerFeaturesWarning,
             )
         return sorted({int(min(budget, n_units)) for budget in asked[asked >= least]})

@@ -43,6 +43,7 @@ from kernelpath.tracers.any_selector import RANKED
 from kernelpath.utils.checks import whole
 from kernelpath.utils.progress import begin, no_progress, progress_bar
 from kernelpath.utils.units import in_units
+from kernelpath.utils.words import counted
 
 if TYPE_CHECKING:
     import os
@@ -446,12 +447,13 @@ class PathCV(NotebookCard, PlainSelector, BaseEstimator):
         if run is None:
             known = ", ".join(map(str, sorted(self._models)))
             raise DataError(
-                f"There is no model with {k} features here, only {known}: copies, pickles and "
-                f"files come without the training rows. Use save(file, n_features={k}), or predict "
-                "at that size before copying, or fit again."
+                f"There is no model with {counted(k, 'feature')} here, only {known}: copies, "
+                f"pickles and files come without the training rows. Use save(file, n_features="
+                f"{k}), or predict at that size before copying, or fit again."
             )
         run.check_unchanged()
-        run.meter.say(f"PathCV: fitting {k:,} features on all {run.study.rows.n_rows:,} rows")
+        few, rows = counted(k, "feature"), counted(run.study.rows.n_rows, "row")
+        run.meter.say(f"PathCV: fitting {few} on all {rows}")
         with self._visible():
             begin("fitting on all rows")
             with no_progress():

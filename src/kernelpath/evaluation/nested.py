@@ -19,6 +19,7 @@ from kernelpath.evaluation.work_plan import WorkMeter
 from kernelpath.path.points import frozen_vector
 from kernelpath.utils.archive_forms import REAL, Form, Forms
 from kernelpath.utils.progress import Update, begin, passed_on
+from kernelpath.utils.words import counted
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -53,9 +54,9 @@ class NestedScore(OverFolds):
         low, high = int(self.n_features.min()), int(self.n_features.max())
         sizes = f"{low} to {high} features"
         if low == high:
-            sizes = "1 feature" if low == 1 else f"{low} features"
-        text = score_text(self.mean, self.se)
-        return f"NestedScore({self.scoring} {text} over {len(self.per_fold)} folds, {sizes})"
+            sizes = counted(int(low), "feature")
+        text, folds = score_text(self.mean, self.se), counted(len(self.per_fold), "fold")
+        return f"NestedScore({self.scoring} {text} over {folds}, {sizes})"
 
 
 Procedure = Callable[..., Any]

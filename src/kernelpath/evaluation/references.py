@@ -21,6 +21,7 @@ from kernelpath.predictors.linear import LinearPredictor
 from kernelpath.predictors.trees import BoostingPredictor
 from kernelpath.tables.constant import constant_columns
 from kernelpath.utils import checks
+from kernelpath.utils.words import counted
 
 REFERENCES = ("logistic", "boosting")
 MOST_ROWS = 50_000  # training rows of a fold; beyond, a sample of them
@@ -90,8 +91,8 @@ class ReferenceScore(OverFolds):
 
     def __repr__(self) -> str:
         text = score_text(self.mean, self.se)
-        few = "1 feature" if self.n_features == 1 else f"{self.n_features} features"
-        return f"ReferenceScore({self.scoring} {text} over {len(self.per_fold)} folds, {few})"
+        few, folds = counted(self.n_features, "feature"), counted(len(self.per_fold), "fold")
+        return f"ReferenceScore({self.scoring} {text} over {folds}, {few})"
 
 
 @dataclass(frozen=True)

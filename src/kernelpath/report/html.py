@@ -22,6 +22,7 @@ from kernelpath.report.plain_text import visible
 from kernelpath.report.words import (
     feature_words,
     measure_words,
+    n_usable,
     reference_words,
     row_words,
     stability_words,
@@ -123,6 +124,7 @@ def render_html(
         varies=_varies(summary["points"]),
         weighted=len({w for one in summary["sizes"] for w in one["weights"]}) != 1,
         kinds={view["kind"] for view in summary["views"]},
+        usable=n_usable(summary),
         alike=_alike(summary["redundancy"]),
         agreement=_agreement(summary),
         bounded=any(v is not None for v in summary["points"]["gap"]),

@@ -29,6 +29,7 @@ from kernelpath.tables.table import Table, refuse_infinite_columns
 from kernelpath.tables.targets import as_vector, infer_task
 from kernelpath.tracers.any_selector import nearest_to_grid
 from kernelpath.utils.progress import working
+from kernelpath.utils.words import counted
 
 if TYPE_CHECKING:
     from kernelpath.estimators.path_cv import PathCV
@@ -67,7 +68,8 @@ def summarize_path(
         raise ValueError("a summary of the data needs the target y as well as X")
     table = TableEncoder.fit(X)[1]
     if table.shape[1] != path.n_features:
-        raise ValueError(f"X has {table.shape[1]} columns, but the path {path.n_features}")
+        columns = counted(table.shape[1], "column")
+        raise ValueError(f"X has {columns}, but the path {path.n_features}")
     known = path.provenance.get("parameters", {})
     if (identifiers or known.get("identifiers", "drop")) == "drop":
         table = table.without_identifiers(but=np.flatnonzero(ever_selected(path)))

@@ -114,7 +114,7 @@ def _path_words(summary: dict[str, Any]) -> str:
         end = "is selected" if low == high else "is selected on a part of the path"
         return f"The one feature {end}."
     if low == high:
-        return f"{high:,} of {total:,} features {'is' if high == 1 else 'are'} selected."
+        return f"{high:,} of {counted(total, 'feature')} {'is' if high == 1 else 'are'} selected."
     first, last = (f"{size:,}" if size else "none" for size in (sizes[0], sizes[-1]))
     if {sizes[0], sizes[-1]} == {low, high}:
         return f"The path leads from {first} to {last} of {total:,} features."

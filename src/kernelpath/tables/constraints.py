@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from kernelpath.errors import DataError, naming, nearest
 from kernelpath.tables.table import Table, is_missing, quoted_name, unmasked
 from kernelpath.utils import checks
+from kernelpath.utils.words import counted
 
 SETTINGS = ("must_include", "feature_groups", "costs")
 LARGEST_COST = 1e100
@@ -198,7 +199,7 @@ def columns_of(given: Any, table: Table, setting: str = "must_include") -> NDArr
         if _named(given):
             values = _in_order(given, table, setting)
         if len(values) != n:
-            raise _wrong(f"a mask for {setting} needs {n} values, got {len(values)}.")
+            raise _wrong(f"a mask for {setting} needs {counted(n, 'value')}, got {len(values)}.")
         return np.flatnonzero(values)
     names = _places(table) if any(isinstance(value, str) for value in values) else {}
     return np.unique(np.concatenate([_matching(value, names, n, setting) for value in values]))

@@ -18,6 +18,7 @@ from kernelpath.tables.table import (
     is_frame,
     plain_table,
 )
+from kernelpath.utils.words import counted
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,8 @@ class TableEncoder:
         X = plain_table(X)
         if getattr(X, "ndim", 2) == 2 and X.shape[1] != self.n_columns:
             raise DataError(
-                f"X has {X.shape[1]} features, but {self.n_columns} features were seen in fit."
+                f"X has {counted(X.shape[1], 'feature')}, but {counted(self.n_columns, 'feature')} "
+                "were seen in fit."
             )
         if is_frame(X):
             return frame_as_table(X, self.readings)

@@ -28,6 +28,7 @@ from kernelpath.tables.formats import (
 from kernelpath.tables.kinds import ColumnReading, Kind
 from kernelpath.tables.missing import LeftOut
 from kernelpath.tables.targets import refuse_one_target
+from kernelpath.utils.words import counted
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,8 +153,8 @@ def _columns_of(held: Matrix, wanted: Sequence[str], order: list[str]) -> dict[s
     if held.cut_short:
         if width > len(order):
             raise DataError(
-                f"has {width} columns, but the model was fitted on {len(order)}: give a file with "
-                "the same columns"
+                f"has {counted(width, 'column')}, but the model was fitted on {len(order)}: give a "
+                "file with the same columns"
             )
         X.resize((X.shape[0], len(order)))
         names = order
@@ -205,7 +206,8 @@ def to_target(values: Any, *, name: str = "y") -> np.ndarray:
 
     series, label = pd.Series(values), f"target {quote(name)}"
     if missing := int(series.isna().sum()):
-        raise DataError(f"{label} is missing in {missing} of {len(series)} rows: remove those rows")
+        rows = counted(len(series), "row")
+        raise DataError(f"{label} is missing in {missing:,} of {rows}: leave such rows out")
     if isinstance(series.dtype, pd.CategoricalDtype):
         series = series.astype(series.cat.categories.dtype)
     kind = pd.api.types.infer_dtype(series, skipna=False)
@@ -230,7 +232,7 @@ def _unknown(name: str, names: Sequence[str]) -> DataError:
     elif near:
         hint = f"did you mean {quote(*near)}?"
     else:
-        hint = f"choose among the {len(names)} columns {quote(*names)}"
+        hint = f"choose among {counted(len(names), 'column')}: {quote(*names)}"
     return DataError(f"no column {quote(name)}: {hint}")
 
 
@@ -240,7 +242,7 @@ def _kept(names: list[str], unwanted: dict[str, None], n_rows: int) -> list[int]
     if not (kept := [j for j, name in enumerate(names) if name not in unwanted]):
         raise DataError("no feature column is left: the table needs one besides the target")
     if n_rows < 2:
-        raise DataError(f"holds {n_rows} row(s): at least 2 are needed")
+        raise DataError(f"holds {counted(n_rows, 'row')}: at least 2 are needed")
     return kept
 
 
@@ -259,9 +261,8 @@ def _from_matrix(
     names = names or [f"x{j}" for j in range(X.shape[1])]
     check_names(names)
     if labels.size != X.shape[0]:
-        raise DataError(
-            f"X has {X.shape[0]} rows, but there are {labels.size} labels: save arrays that agree"
-        )
+        rows, held_labels = counted(X.shape[0], "row"), counted(labels.size, "label")
+        raise DataError(f"X has {rows}, but y {held_labels}: save arrays that agree")
     kept = _kept(names, unwanted, X.shape[0])
     X = X[:, kept] if unwanted else X
     # Integers would overflow in differences and squares.

@@ -32,6 +32,7 @@ from kernelpath.tables.table import (
 )
 from kernelpath.tables.targets import plain_target
 from kernelpath.utils.warn import warn
+from kernelpath.utils.words import counted
 
 DROP = "drop"
 BRINGING = ("must_include", "feature_groups")
@@ -195,7 +196,7 @@ def say_what_is_new(table: Table, encoder: TableEncoder, needed: NDArray[np.intp
             continue
         count = int(np.sum(table.values[:, j] == len(reading.categories or ())))
         if count:
-            rows = f"{count:,} row{'s' * (count != 1)}"
+            rows = counted(count, "row")
             parts.append(f"{column_list(np.array([j]), encoder.names)} in {rows}")
     if parts:
         warn(

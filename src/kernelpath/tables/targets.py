@@ -163,7 +163,7 @@ def refuse_one_target(y: NDArray, kept: NDArray[np.intp], why: str, way: str) ->
 def check_lengths(n_rows: int, y: NDArray) -> None:
     """Refuse a target of another length than the table."""
     if len(y) != n_rows:
-        raise DataError(f"X has {n_rows} rows, but y has {len(y)} values.")
+        raise DataError(f"X has {counted(n_rows, 'row')}, but y has {counted(len(y), 'value')}.")
 
 
 def check_sample_weight(sample_weight: ArrayLike, n_samples: int) -> NDArray[np.float64]:
@@ -240,7 +240,8 @@ def as_vector(y: ArrayLike) -> NDArray:
         raise DataError(f"y has the type {y.dtype}; give numbers or labels.")
     if y.dtype.kind == "f" and not np.all(np.isfinite(y)):
         count = int(np.sum(~np.isfinite(y)))
-        raise DataError(f"The target y has NaN or inf in {count} rows; remove those rows.")
+        rows = counted(count, "row")
+        raise DataError(f"The target y has NaN or inf in {rows}; leave such rows out.")
     return y
 
 
@@ -249,8 +250,8 @@ def _from_objects(y: NDArray) -> NDArray:
     missing = np.array([is_missing(value) for value in y.tolist()])
     if missing.any():
         raise DataError(
-            f"The target y has missing values (NaN) in {int(missing.sum())} rows; "
-            "remove those rows."
+            f"The target y has missing values (NaN) in {counted(int(missing.sum()), 'row')}; "
+            "leave such rows out."
         )
     kinds = set(map(type, y.tolist()))
     if any(issubclass(kind, bytes) for kind in kinds):
