@@ -384,7 +384,7 @@ def test_time_left_is_stated_once_there_is_a_basis(capsys):
     meter.add(199)
     assert "200 of 1,000 models (20 %), 0 s left" in capsys.readouterr().err
     meter.skip(100)
-    assert "100 models are known from an earlier run" in capsys.readouterr().err
+    assert "100 models known from an earlier run" in capsys.readouterr().err
 
 
 def test_baselines_on_given_axes_are_in_a_legend():

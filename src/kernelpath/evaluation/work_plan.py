@@ -119,7 +119,7 @@ class WorkMeter:
         self._skipped += count
         self.done += count
         if count:
-            self.say(f"PathCV: known from an earlier run: {counted(count, 'model')}")
+            self.say(f"PathCV: {counted(count, 'model')} known from an earlier run")
 
     def add(self, count: int, where: str = "") -> None:
         """Count models just fitted."""

@@ -232,7 +232,7 @@ def _unknown(name: str, names: Sequence[str]) -> DataError:
     elif near:
         hint = f"did you mean {quote(*near)}?"
     else:
-        hint = f"choose among {counted(len(names), 'column')}: {quote(*names)}"
+        hint = f"choose among the {counted(len(names), 'column')} {quote(*names)}"
     return DataError(f"no column {quote(name)}: {hint}")
 
 
