@@ -28,6 +28,7 @@ from kernelpath.tables.targets import as_vector
 from kernelpath.tracers.any_selector import check_selector, describe, size_grid
 from kernelpath.utils.checks import seed_of
 from kernelpath.utils.warn import warn
+from kernelpath.utils.words import counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -440,7 +441,7 @@ def _sizes(wanted: dict[str, Any], n_features: Any, n_columns: int) -> Any:
         rankers.warn_of_columns(n_columns)
     most = catalogue.MOST_BUDGETS
     if "nmmkl" in names and n_features is None and n_columns > most:
-        text = f"With nmmkl the sizes end at {most} features; n_features names others."
+        text = f"With nmmkl the sizes end at {counted(most, 'feature')}; n_features names others."
         warn(naming(UserWarning(text), "n_features"))
         return size_grid(most).tolist()
     return n_features

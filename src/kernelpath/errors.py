@@ -1,12 +1,17 @@
 """The errors a user can cause, each with a sentence that says what to do."""
 
 import difflib
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeVar
 
 MOST_LISTED = 10
+MOST_SEARCHED = 30_000
+"""Names that are searched for one that is near; more would take long."""
+SHORTEST_BEGINNING = 4
+"""Letters of a word that is taken for the beginning of a longer one."""
 
 
 class KernelPathError(Exception):
@@ -45,7 +50,7 @@ class LeakWarning(UserWarning):
 
 
 class MissingValuesWarning(UserWarning):
-    """Rows were left out, since something of them is missing."""
+    """Rows were left out, since something of them is missing; or new rows lack what fit had."""
 
 
 class RareClassWarning(UserWarning):
@@ -172,8 +177,70 @@ def not_one_of(name: str, given: object, choices: Iterable[str], other: str = ""
     known = list(choices)
     wanted = ", ".join(map(repr, known[:MOST_LISTED])) + ", ..." * (len(known) > MOST_LISTED)
     wanted += f" or {other}" if other else ""
-    near = (
-        difflib.get_close_matches(given, known, n=1, cutoff=0.5) if isinstance(given, str) else []
-    )
+    near = nearest(given, known) if isinstance(given, str) else []
     hint = f"; did you mean {near[0]!r}?" if near else ""
     return ValueError(f"{name} must be one of {wanted}, got {given!r}{hint}")
+
+
+# -- names that are near ---------------------------------------------------------------------------
+
+
+def nearest(given: str, known: Sequence[str], n: int = 1) -> list[str]:
+    """Names that a mistyped one may stand for, nearest first; mostly one, or none.
+
+    Near is what differs by case and separators only, by a slip or two of the keyboard, or is one of
+    the words of the other.
+
+    Examples
+    --------
+    >>> nearest("Surived", ["sex", "survived"]), nearest("f1_score", ["rand_score", "f1"])
+    (['survived'], ['f1'])
+    >>> nearest("target", ["age", "weight"]), nearest("none", ["one_se", "best"])
+    ([], [])
+    """
+    names = list(known[:MOST_SEARCHED])
+    same = [name for name in names if _plain(name) == _plain(given)]
+    alike = {_plain(name): name for name in reversed(names)}
+    close = difflib.get_close_matches(_plain(given), list(alike), n=20, cutoff=0.5)
+    slips = {name: _slips(_plain(given), name) for name in close}
+    typed = sorted((name for name in close if _is_slip(given, name, slips)), key=slips.__getitem__)
+    parts = sorted((name for name in names if _is_part(given, name)), key=len)
+    return list(dict.fromkeys([*same, *(alike[name] for name in typed), *parts]))[:n]
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[\s_-]+", "", name.casefold())
+
+
+def _is_slip(given: str, name: str, slips: dict[str, int]) -> bool:
+    """Whether so few letters differ that it may be a slip: one in short words, two in others."""
+    word = _plain(given)
+    short = min(len(word), len(name))
+    if short < 2 or (short <= 3 and word[0] != name[0]):
+        return False
+    return slips[name] <= (1 if short <= 5 else 2)
+
+
+def _is_part(given: str, name: str) -> bool:
+    """Whether one is a word of the other, or its beginning."""
+    one, other = given.casefold(), name.casefold()
+    words, others = (set(re.split(r"[\s_-]+", text)) for text in (one, other))
+    if len(one) >= SHORTEST_BEGINNING and other.startswith(one):
+        return True
+    long = min(len(one), len(other)) >= 2
+    return long and not one.isdigit() and (one in others or other in words)
+
+
+def _slips(one: str, other: str) -> int:
+    """Letters to insert, leave out, replace or exchange with their neighbours."""
+    before: list[int] = []
+    last = list(range(len(other) + 1))
+    for i, a in enumerate(one, start=1):
+        row = [i]
+        for j, b in enumerate(other, start=1):
+            least = min(last[j] + 1, row[-1] + 1, last[j - 1] + (a != b))
+            if i > 1 and j > 1 and a == other[j - 2] and b == one[i - 2]:
+                least = min(least, before[j - 2] + 1)
+            row.append(least)
+        before, last = last, row
+    return last[-1]

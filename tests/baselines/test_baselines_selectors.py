@@ -148,7 +148,7 @@ def test_constant_columns_are_never_chosen(cls):
     assert selector.scores_[0] == 0
     with pytest.warns(UserWarning, match="constant") as caught:
         selector = cls(4).fit(A, target_of(cls))
-    assert any("only 3 features to choose from" in str(one.message) for one in caught)
+    assert any("only 3 features can be chosen" in str(one.message) for one in caught)
     assert all(one.filename == __file__ for one in caught)
     assert selector.support_.sum() == 3
     with pytest.raises(kp.DataError, match="Every column is constant"):

@@ -237,11 +237,8 @@ def test_the_command_line_wins_where_both_contradict_each_other(tmp_path, table)
     assert (found["rule"], found["tolerance"]) == ("tolerance", 0.5)
     # a byte order mark, as some editors write it
     found = options_of(tmp_path, table, "\ufeff" + text, "--budget", "1")
-    assert (found["rule"], found["scoring"], found["task"]) == (
-        "budget",
-        "accuracy",
-        "classification",
-    )
+    assert (found["rule"], found["budget"]) == ("one_se", 1)
+    assert (found["scoring"], found["task"]) == ("accuracy", "classification")
 
 
 def test_lists_and_rules_from_a_file(tmp_path, table):

@@ -71,7 +71,7 @@ def test_a_table_of_identifiers_names_the_option(tmp_path):
     [
         ("x,y\n1,a\n2,b\n", "--cv 3 folds, but there are 2 rows"),
         ("x,y\n" + "1.5,a\n2.5,a\n" * 9, "one class only"),
-        ("x,y\n" + "1.5,a\n2.5,\n" * 9, "one class only"),
+        ("x,y\n" + "1.5,a\n2.5,\n" * 9, "9 rows without a target are left out"),
         ("x,z,y\n" + ",,a\n,,b\n" * 9, "constant or empty"),
         ("x,y\n" + "".join(f"{i % 7}.5,p{i}\n" for i in range(30)), "Every row has its own class"),
         ("x,outcome\n" + "1.5,a\n2.5,b\n" * 9, "no column 'y'"),
@@ -133,3 +133,53 @@ def test_a_number_with_its_unit_is_named(tmp_path):
     frame = mixed_frame().drop(columns="name").assign(weight=[f"{i % 12} kg" for i in range(N)])
     found = json.loads(done("path", save_csv(tmp_path, frame), "-t", "outcome", "--json").stdout)
     assert any("numbers with a unit such as '0 kg'" in note for note in found["notes"])
+
+
+# -- what was left out -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scored", [[], SCORED])
+def test_one_wording_for_rows_and_features(tmp_path, scored):
+    frame = mixed_frame().assign(site="A", dose=1.0)
+    frame.loc[:2, "outcome"] = None
+    table, out = save_csv(tmp_path, frame), tmp_path / "run"
+    dropped = int(frame.loc[3:, "holes"].isna().sum())
+    result = done("path", table, "-t", "outcome", "--missing", "drop", *scored, "--out", out)
+    rows = f"{N - 3 - dropped} rows (3 without a target and {dropped} with missing values left out)"
+    features = "3 features (1 identifier and 2 constant columns left out)"
+    assert result.stdout.startswith(f"{rows}, {features}, classification: ")
+    assert "8 features" not in result.stdout
+    assert "6 features" not in result.stdout
+    page = (out / "report.html").read_text()
+    assert f"<span>{rows}</span><span>{features}</span>" in page
+    data = json.loads((out / "summary.json").read_text())["data"]
+    assert data["rows_left_out"] == {"no_target": 3, "missing": dropped, "no_weight": 0}
+    line = done("path", table, "-t", "outcome", "--missing", "drop", *scored, "--json").stdout
+    assert json.loads(line)["rows_left_out"] == data["rows_left_out"]
+
+
+def test_a_comparison_says_the_same(tmp_path):
+    frame = mixed_frame().assign(dose=1.0)
+    frame.loc[:2, "outcome"] = None
+    table = save_csv(tmp_path, frame)
+    words = ["--methods", "lp-kta,f-test", *SCORED]
+    result = done("compare", table, "-t", "outcome", *words, "--out", tmp_path / "out")
+    said = "57 rows (3 without a target left out)"
+    left = "3 features (1 identifier and 1 constant column left out)"
+    assert result.stdout.startswith(f"{said}, {left}, classification; ")
+    assert said in (tmp_path / "out" / "comparison.html").read_text()
+
+
+def test_why_one_class_is_left(tmp_path):
+    frame = mixed_frame()
+    frame.loc[frame["outcome"] == "sick", "holes"] = np.nan
+    table = save_csv(
+        tmp_path, frame.assign(holes=frame["holes"].where(frame["outcome"] == "well", np.nan))
+    )
+    line = refused("path", table, "-t", "outcome", "--missing", "drop")
+    assert "rows with missing values (--missing drop) are left out, and all others" in line
+    assert "have the target 'well'" in line
+    assert "choose --missing kernel or --missing impute" in line
+    none = frame.assign(outcome=frame["outcome"].where(frame["outcome"] == "well"))
+    line = refused("path", save_csv(tmp_path, none), "-t", "outcome")
+    assert "rows without a target are left out, and all others have the target 'well'" in line

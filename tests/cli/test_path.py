@@ -256,3 +256,15 @@ def test_as_a_program(tmp_path, table):
     assert "\x1b" not in result.stdout
     assert result.stdout.endswith("to run\n")
     assert sorted(p.name for p in (tmp_path / "run").iterdir()) == FILES
+
+
+def test_the_column_of_a_selected_feature_is_its_place_among_the_features(tmp_path):
+    frame = make_frame()
+    frame.insert(0, "outcome", frame.pop("outcome"))  # the target stands first in the file
+    out = tmp_path / "run"
+    words = ["-t", "outcome", "--drop", "g0", "-k", "2", "--out", out]
+    done("path", save_csv(tmp_path, frame), *words)
+    selected = pd.read_csv(out / "selected.csv")
+    names = kp.load_path(out / "path.kpath").feature_names
+    assert selected["name"].tolist() == [names[j] for j in selected["column"]]
+    assert selected["column"][0] == 2  # g3 after g1 and g2

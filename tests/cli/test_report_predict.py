@@ -221,7 +221,7 @@ def test_categories(tmp_path, frame):
 def test_what_predict_refuses(tmp_path, scored, plain, frame, table):
     assert_refused(run("predict", plain, table), "holds no model.kpmodel", "--cv")
     assert_refused(run("predict", tmp_path / "none", table), "no such file or folder")
-    assert_refused(run("predict", scored, table, "-k", 3), "none with 3", "--n-features 3")
+    assert_refused(run("predict", scored, table, "-k", 3), "none of 3", "--n-features 3")
     text = save_csv(tmp_path, frame.assign(g3="a"), "text.csv")
     assert_refused(run("predict", scored, text), "'g3' holds text")
     gaps = save_csv(tmp_path, frame.assign(g3=np.nan), "gaps.csv")

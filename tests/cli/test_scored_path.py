@@ -118,9 +118,15 @@ def chosen(*arguments):
     return json.loads(done("path", *arguments, "--json").stdout)["chosen"]["n_features"]
 
 
+def test_a_budget_alone_bounds_the_rule_that_is_in_force(table, reference):
+    found = json.loads(done("path", table, "-t", "outcome", *FOLDS, "--budget", 2, "--json").stdout)
+    point = reference.choose(budget=2)
+    assert (found["rule"], found["chosen"]["n_features"]) == ("one_se", point.n_features)
+
+
 def test_rules(table, reference):
     base = [table, "-t", "outcome", *FOLDS]
-    assert chosen(*base, "--budget", 1) == 1  # a budget alone implies its rule
+    assert chosen(*base, "--budget", 1) == 1
     assert chosen(*base, "--tolerance", 1) == 1
     assert chosen(*base, "--rule", "best") == reference.choose("best").n_features
     for rule in ("one_se", "best", "tolerance"):  # a budget bounds every rule

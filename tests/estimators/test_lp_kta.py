@@ -364,3 +364,27 @@ def test_more_features_than_are_not_constant_keeps_all_of_those():
     ):
         selector = kp.LpKTASelector(n_features_to_select=11).fit(table, Y)
     assert selector.support_.sum() == 10
+
+
+@pytest.mark.filterwarnings("ignore:Left out:kernelpath.errors.MissingValuesWarning")
+def test_a_selector_that_drops_rows_works_alone():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 4))
+    X[:5, 1] = np.nan
+    y, weight = X[:, 0] > 0, rng.random(60) + 0.5
+    selector = kp.LpKTASelector(n_features_to_select=2, missing="drop").fit(X, y, weight)
+    same = kp.LpKTASelector(n_features_to_select=2).fit(X[5:], y[5:], weight[5:])
+    np.testing.assert_array_equal(selector.weights_, same.weights_)
+    kept = X[:, selector.support_]
+    np.testing.assert_array_equal(selector.transform(X), kept)  # all rows: only fit drops some
+    again = kp.LpKTASelector(n_features_to_select=2, missing="drop")
+    np.testing.assert_array_equal(again.fit_transform(X, y, sample_weight=weight), kept)
+    for wrong in (weight[:55], np.r_[weight, weight], weight[:, None]):
+        with pytest.raises(kp.DataError, match=r"sample_weight has shape .* table has 60 rows"):
+            again.fit(X, y, sample_weight=wrong)
+        with pytest.raises(kp.DataError, match=r"sample_weight has shape .* table has 60 rows"):
+            kp.PathCV(cv=2, missing="drop").fit(X, y, sample_weight=wrong)
+    with pytest.raises(kp.DataError, match="X has 60 rows, but y has 55"):
+        again.fit(X, y[5:])
+    with pytest.raises(kp.DataError, match="groups has 120 values, but the table has 60 rows"):
+        kp.PathCV(cv=2, missing="drop").fit(X, y, groups=np.arange(120))

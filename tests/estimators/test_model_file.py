@@ -272,7 +272,7 @@ def test_a_loaded_model_can_be_asked_for_other_rules():
     again = _round_trip(model)
     assert again.choose() == model.choose()
     smallest = again.choose(budget=1)
-    assert (smallest.n_features, smallest.rule, smallest.predictor) == (1, "budget", "")
+    assert (smallest.n_features, smallest.rule, smallest.predictor) == (1, "best", "")
     assert smallest.feature_names == model.choose(budget=1).feature_names
 
 

@@ -345,10 +345,16 @@ def test_a_scorer_that_predicts_other_rows_is_not_given_wrong_answers():
     np.testing.assert_array_equal(copied.scores_.per_fold, path_cv().fit(X, Y).scores_.per_fold)
 
 
-def test_a_budget_or_tolerance_alone_implies_its_rule():
+def test_a_budget_alone_bounds_the_own_rule_and_a_tolerance_implies_its_rule():
     model = path_cv(rule="one_se").fit(X, Y)
-    assert model.choose(budget=1).n_features == 1
-    assert model.choose(tolerance=1.0).n_features == int(model.scores_.n_features[0])
+    for budget in (1, 3):
+        point = model.choose(budget=budget)
+        assert point == model.choose("one_se", budget=budget)
+        assert (point.rule, point.n_features <= budget) == ("one_se", True)
+    point = model.choose(tolerance=1.0)
+    assert (point.rule, point.n_features) == ("tolerance", int(model.scores_.n_features[0]))
+    with pytest.raises(ValueError, match="budget=1 has no effect on a rule that is a function"):
+        model.choose(lambda scores: 1, budget=1)
 
 
 def test_a_budget_bounds_every_rule():
@@ -378,7 +384,7 @@ def test_time_left_is_stated_once_there_is_a_basis(capsys):
     meter.add(199)
     assert "200 of 1,000 models (20 %), 0 s left" in capsys.readouterr().err
     meter.skip(100)
-    assert "100 models are known from an earlier run" in capsys.readouterr().err
+    assert "100 models known from an earlier run" in capsys.readouterr().err
 
 
 def test_baselines_on_given_axes_are_in_a_legend():

@@ -271,3 +271,33 @@ def test_a_kept_ranking_comes_back_with_its_sizes():
     broken = trace_state(traced, f_classif) | {"ends": np.array([3, 2])}
     with pytest.raises(ValueError, match="none that it can have"):
         traced_from(broken, f_classif, D)
+
+
+# -- what is said ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda **own: kp.LpKTASelector(n_features_to_select=3, **own),
+        lambda **own: kp.GMKLClassifier(strengths=4, **own),
+        lambda **own: kp.NMMKLSelector(n_features_to_select="all", kernel="auto", **own),
+        lambda **own: kp.PathCV(cv=2, predictor="logistic", references=False, **own),
+    ],
+)
+def test_nothing_that_is_brought_in_is_said_to_be_left_out(make):
+    odd = FRAME.assign(patient_id=np.arange(N) + 1000, site=1.0, dose=2.0)
+    told = {"feature_groups": [["age", "patient_id", "dose"]]}
+    with pytest.warns(UserWarning, match=".") as caught:
+        own = make(**told).fit(odd, LABELS)
+    support = own.path_.at(n_features=int(own.path_.sizes[-1])).support
+    assert {"patient_id", "dose"} <= set(odd.columns[support])
+    said = " ".join(str(one.message) for one in caught)
+    assert "Left out" not in said
+    assert "come in only with their group: column 'patient_id'" in said
+    assert "Column 'site' is constant and will never be selected; column 'dose' is" in said
+    with pytest.warns(UserWarning, match=".") as caught:
+        make(must_include=["dose"]).fit(odd, LABELS)
+    said = " ".join(str(one.message) for one in caught)
+    assert "Left out as identifiers" in said
+    assert "Column 'site' is constant and will never" in said

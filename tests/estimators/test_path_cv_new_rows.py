@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import io
+
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.linear_model import LogisticRegression
 
 import kernelpath as kp
 from kernelpath.errors import LeakWarning, MissingValuesWarning, RareClassWarning, ReadingWarning
@@ -149,3 +152,92 @@ def test_rankings_by_name_take_holes_and_text():
     found = kp.compare(frame, y, methods=["lp-kta", "f-test", "mutual-info"], cv=3,
                        predictor="logistic", n_features=[1, 2])  # fmt: skip
     assert set(found.scores) == {"lp-kta", "f-test", "mutual-info"}
+
+
+# -- holes where fit had none ----------------------------------------------------------------------
+
+FATES = {
+    "weighted_kernel": "such a value is like no other",
+    "joint_rbf": "the median of fit stands for a number",
+    "logistic": "the median of fit stands for a number",
+    "boosting": "they go where most rows of fit went",
+    "forest": "they go where most rows of fit went",
+}
+
+
+@pytest.mark.parametrize("predictor", PREDICTORS)
+def test_holes_that_fit_has_not_seen_are_said_once_with_what_is_done(predictor):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(80, 4)), columns=["a", "b", "c", "d"])
+    frame.loc[:5, "b"] = np.nan
+    y = frame["a"] + frame["b"].fillna(0) + frame["c"] > 0
+    model = kp.PathCV(cv=2, predictor=predictor, n_features=[3], references=False).fit(frame, y)
+    assert set(model.operating_point_.feature_names) == {"a", "b", "c"}
+    holes = frame.head(8).copy()
+    holes.loc[2:3, ["a", "b", "c"]] = np.nan
+    file = io.BytesIO()
+    model.save(file)
+    for one in (model, kp.load_model(io.BytesIO(file.getvalue()))):
+        with pytest.warns(MissingValuesWarning, match="columns 'a', 'c', where fit had") as caught:
+            one.predict(holes)
+        assert len(caught) == 1
+        assert FATES[predictor] in str(caught[0].message)
+        one.predict(frame)  # nothing new
+        one.predict(holes.drop(columns="d").assign(a=0.0, c=0.0))
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: kp.PathCV(cv=2, predictor="weighted_kernel", n_features=[2], missing="impute"),
+        lambda: kp.GMKLClassifier(),
+        lambda: kp.L1KRClassifier(norm_budget=0.1, search_branches=False),
+    ],
+)
+def test_who_imputes_says_so_of_holes_that_are_new(make):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(60, 2)), columns=["a", "b"])
+    frame.loc[:5, "b"] = np.nan
+    model = make().fit(frame, frame["a"] + 0.5 * rng.normal(size=60) > 0)
+    model.predict(frame)
+    holes = frame.assign(a=np.nan)
+    with pytest.warns(MissingValuesWarning, match="column 'a', .* the median, or the most"):
+        found = model.predict(holes)
+    np.testing.assert_array_equal(found, model.predict(frame.assign(a=frame["a"].median())))
+
+
+# -- names that are no text ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("predictor", ["logistic", "weighted_kernel", LogisticRegression()])
+def test_names_that_are_numbers_are_known_as_text(predictor):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(60, 4)), columns=[10, 20, 30, 40])
+    y = frame[30] + rng.normal(size=60) > 0
+    model = kp.PathCV(cv=2, predictor=predictor, n_features=[1], references=False).fit(frame, y)
+    assert model.path_.feature_names.tolist() == ["10", "20", "30", "40"]
+    assert model.operating_point_.feature_names == ("30",)
+    assert model.get_feature_names_out().tolist() == ["30"]
+    assert not hasattr(model, "feature_names_in_")  # as scikit-learn has it
+    models = [model]
+    if isinstance(predictor, str):
+        file = io.BytesIO()
+        model.save(file)
+        models.append(kp.load_model(io.BytesIO(file.getvalue())))
+    expected, column = model.predict(frame), frame[[30]].to_numpy()
+    for one in models:
+        for rows in (frame, frame[[40, 30, 20, 10]], frame[[30]]):
+            np.testing.assert_array_equal(one.predict(rows), expected)
+            np.testing.assert_array_equal(one.transform(rows), column)
+        np.testing.assert_array_equal(one.predict(frame.to_numpy()), expected)
+        with pytest.raises(kp.DataError, match="lacks column '30'"):
+            one.predict(frame[[10]])
+
+
+def test_rows_whose_names_are_numbers_in_another_order_are_not_taken_by_place():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(60, 2)), columns=[1, 0])
+    model = kp.GMKLClassifier().fit(frame, frame[0] + rng.normal(size=60) > 0)
+    model.predict(frame)
+    with pytest.raises(kp.DataError, match="names should match"):
+        model.predict(frame[[0, 1]])

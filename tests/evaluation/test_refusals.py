@@ -15,6 +15,7 @@ from sklearn.svm import LinearSVC
 
 import kernelpath as kp
 from evaluation.helpers import LOG, Spy, curve, numbered, path_cv, ring, three_classes, traces
+from kernelpath.errors import MissingValuesWarning
 
 X, Y = numbered()
 WORDS = np.array(["no", "yes"])[Y]
@@ -190,7 +191,7 @@ def _with(value, place=(3, 2)):
         (_with(-np.inf), Y, "infinity in column 2"),
         (sp.csr_matrix(_with(np.inf)), Y, "infinity in column 2"),
         (pd.DataFrame(_with(np.inf), columns=list("abcdefg"))[[*"cdefg"]], Y, "column 'c'"),
-        (X, np.where(np.arange(60) == 4, np.inf, 1.0 * Y), "NaN or inf in 1 rows"),
+        (X, np.where(np.arange(60) == 4, np.inf, 1.0 * Y), "NaN or inf in 1 row;"),
         (X, np.full(60, np.nan), "All 60 rows have no target"),
         (X, np.zeros(60), "one class only"),
         (X, np.array(["a"] * 60), "one class only"),
@@ -221,7 +222,7 @@ def test_constant_continuous_target():
         (-np.ones(60), "not negative"),
         (np.full(60, np.nan), "finite"),
         (np.zeros(60), "fewer than 2 rows"),
-        ((Y == 0).astype(float), "one class only"),
+        ((Y == 0).astype(float), "rows of weight 0 are left out"),
         (["a"] * 60, "must be numbers"),
     ],
 )
@@ -268,7 +269,8 @@ def test_new_rows():
         model = path_cv(predictor=predictor).fit(table, y)
         with pytest.raises(ValueError, match="infinity in columns 0, 1"):
             model.predict(np.full((2, 6), np.inf))
-        assert len(model.predict(np.full((2, 6), np.nan))) == 2
+        with pytest.warns(MissingValuesWarning, match="missing in columns 1, 3, where fit had all"):
+            assert len(model.predict(np.full((2, 6), np.nan))) == 2
         with pytest.raises(ValueError, match="features"):
             model.predict(table[:, :3])
         for k, error in ((0, kp.DataError), (7, kp.DataError), (2.0, TypeError), (True, TypeError)):
@@ -285,6 +287,7 @@ def test_new_rows_of_a_frame():
         pytest.warns(UserWarning, match="feature names"),
     ):
         model.predict(np.column_stack([table, y]))
-    assert len(model.predict(frame.assign(town=None))) == len(frame)
+    with pytest.warns(MissingValuesWarning, match="missing in column 'town'"):
+        assert len(model.predict(frame.assign(town=None))) == len(frame)
     with pytest.raises(kp.DataError, match="text in column 'a'"):
         model.predict(frame.assign(a="x"))

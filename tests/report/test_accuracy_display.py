@@ -118,12 +118,12 @@ def test_the_curves_are_the_scores():
 def test_words_around_the_curves():
     ax = shown(rising(), n_columns=30).plot()
     assert ax.get_title("left") == "Accuracy against number of features"
-    assert ax.get_xlabel() == "number of features (of 30)"
+    assert ax.get_xlabel() == "number of features (of 30 columns)"
     assert ax.get_ylabel() == "accuracy"
     assert labels(ax) == ["no features"]  # one curve needs no name
     ax = shown(rising(scoring="neg_log_loss"), x="fraction").plot()
     assert ax.get_title("left") == "neg_log_loss against share of features"
-    assert ax.get_xlabel() == "share of all 100,000 features"
+    assert ax.get_xlabel() == "share of 100,000 columns"
     assert ax.get_ylabel() == "neg_log_loss"
 
 

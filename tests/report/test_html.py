@@ -139,7 +139,7 @@ def test_the_chosen_features_are_there_without_scripts():
 
 def test_facts_and_notices():
     words = Reader(render_html(scored())).words()
-    for part in ("120 rows", "60 columns", "classification, 2 classes", "3 folds", "accuracy"):
+    for part in ("120 rows", "60 features", "classification, 2 classes", "3 folds", "accuracy"):
         assert part in words
     summary = scored()
     summary["cv"]["nested"] = {"score": 0.71234, "se": 0.02, "n_features": [3, 3, 5]}

@@ -523,3 +523,79 @@ def test_rows_at_the_ends_of_a_view_stay_on_its_axis():
     low, high = view["grid"][0], view["grid"][-1]
     assert all(low <= value <= high for value in view["points"]["x"])
     assert sum(value == high for value in view["points"]["x"]) > 20
+
+
+# -- what was left out -----------------------------------------------------------------------------
+
+
+def odd_table(n=90):
+    """A table with an identifier, two constant columns, holes and missing targets."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=n)
+    frame = pd.DataFrame({"x": x, "z": rng.normal(size=n), "site": "A", "dose": 1.0})
+    frame["patient_id"] = np.arange(n) + 500
+    frame.loc[:3, "z"] = np.nan
+    y = pd.Series(np.where(x > 0, "yes", "no"), dtype=object)
+    y[4:6] = None
+    return frame, y
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_rows_and_columns_that_are_left_out_are_counted_and_shown():
+    frame, y = odd_table()
+    weight = np.ones(len(y))
+    weight[10:13] = 0.0
+    model = kp.PathCV(cv=2, predictor="logistic", missing="drop", n_features=[1, 2])
+    summary = valid(model.fit(frame, y, sample_weight=weight).summary())
+    data = summary["data"]
+    assert data["rows_left_out"] == {"no_target": 2, "missing": 4, "no_weight": 3}
+    assert (data["n_rows"], data["n_identifiers"], data["n_constant"]) == (81, 1, 2)
+    page = kp.render_html(summary)
+    words = "81 rows (2 without a target, 4 with missing values and 3 of weight 0 left out)"
+    assert f"<span>{words}</span>" in page
+    assert "<span>2 features (1 identifier and 2 constant columns left out)</span>" in page
+    assert {one["n_features"] for one in summary["references"]} == {2}
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_the_summary_of_a_path_is_of_the_rows_it_was_traced_on():
+    frame, y = odd_table()
+    path = kp.LpKTASelector(missing="drop").fit(frame, y).path_
+    summary = valid(path.summary(frame, y))
+    assert summary["data"]["rows_left_out"] == {"no_target": 2, "missing": 4, "no_weight": 0}
+    assert summary["data"]["n_rows"] == path.provenance["data"]["n_samples"] == 84
+    assert summary["headline"].endswith("of 2 features.")
+
+
+def test_older_summaries_without_these_counts_are_valid_and_shown(model):
+    summary = copy.deepcopy(model.summary())
+    for name in ("rows_left_out", "n_identifiers"):
+        del summary["data"][name]
+    page = kp.render_html(valid(summary))
+    assert "<span>120 rows</span><span>8 features</span>" in page
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_columns_that_are_brought_in_are_not_said_to_be_left_out():
+    frame, y = odd_table()
+    told = {"feature_groups": [["x", "patient_id", "dose"]]}
+    summary = (
+        kp.PathCV(cv=2, predictor="logistic", references=False, **told).fit(frame, y).summary()
+    )
+    said = {one["kind"]: one["text"] for one in summary["notices"]}
+    assert "identifiers" not in said
+    assert said["constant"] == "1 column is constant and cannot be selected."
+    assert (summary["data"]["n_identifiers"], summary["data"]["n_constant"]) == (0, 1)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize(("scoring", "said"), [(None, False), ("accuracy", True), ("f1", False)])
+def test_only_of_accuracy_it_is_said_that_it_says_little(scoring, said):
+    rng = np.random.default_rng(0)
+    y = np.r_[np.zeros(110), np.ones(10)].astype(int)
+    X = rng.normal(size=(120, 2)) + y[:, None]
+    model = kp.PathCV(cv=2, predictor="logistic", references=False, scoring=scoring).fit(X, y)
+    for summary, told in ((model.summary(), said), (model.path_.summary(X, y), True)):
+        (text,) = [one["text"] for one in summary["notices"] if one["kind"] == "imbalance"]
+        assert text.startswith("Only 10 of 120 rows (8.3 %) are of the class '1'")
+        assert ("accuracy says little" in text) == told

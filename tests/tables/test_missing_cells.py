@@ -251,6 +251,7 @@ def test_a_table_with_cells_that_are_no_numbers_is_refused(make, y, case):
     _refused(lambda: make().fit(table, y), words)
 
 
+@pytest.mark.filterwarnings("ignore:Values are missing:kernelpath.errors.MissingValuesWarning")
 @pytest.mark.parametrize(("make", "y"), ESTIMATORS)
 def test_new_rows_are_read_like_those_of_fit(make, y):
     fitted = make().fit(X, y)
@@ -399,7 +400,8 @@ def test_summaries_read_such_tables(case):
     given, numbers = MISSING[case]
     path = kp.LpKTASelector(step=0.5).fit(numbers, LABELS).path_
     assert str(path.summary(given, LABELS)) == str(path.summary(numbers, LABELS))
-    _refused(lambda: path.summary(X, _masked(LABELS, ROW)), "y is a masked array")
+    found = path.summary(X, _masked(LABELS, ROW))["data"]
+    assert found["rows_left_out"]["no_target"] == np.count_nonzero(ROW)  # as fit does
     _refused(lambda: path.summary(REFUSED["inf"][0], LABELS), "infinity in column 1")
 
 
@@ -441,3 +443,18 @@ def test_a_mask_that_masks_nothing_changes_nothing(make, y):
         )
     np.testing.assert_array_equal(masked.get_support(), plain.get_support())
     np.testing.assert_array_equal(masked.transform(X), plain.transform(X))
+
+
+@pytest.mark.parametrize("make", [kp.LpKTASelector, lambda **own: kp.PathCV(cv=2, **own)])
+def test_why_one_class_is_left(make):
+    x = np.arange(40.0)
+    frame = pd.DataFrame({"x": np.where(x < 20, np.nan, x), "z": x % 7})
+    y = np.where(x < 20, "no", "yes").astype(object)
+    with pytest.raises(kp.DataError, match=r"20 rows with missing values \(missing='drop'\) are"):
+        make(missing="drop").fit(frame, y)
+    y[:20] = None
+    with pytest.raises(kp.DataError, match="Of 40 rows, 20 rows without a target are left out"):
+        make().fit(frame, y)
+    y[:20] = "no"
+    with pytest.raises(kp.DataError, match=r"20 rows of weight 0 are left out.*target 'yes'"):
+        make().fit(frame, y, sample_weight=(x >= 20).astype(float))

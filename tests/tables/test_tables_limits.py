@@ -73,7 +73,7 @@ def test_a_declared_shape_that_is_not_there_is_refused(tmp_path):
     np.savez(file, y=np.array([0, 1, 0]), shape=np.array([3, 2**40]), **parts)
     _refused(file, "1,099,511,627,776 columns")
     np.savez(file, y=np.array([0, 1, 0]), shape=np.array([2**40, 3]), **parts)
-    _refused(file, "1099511627776 rows, but there are 3 labels")
+    _refused(file, "1,099,511,627,776 rows, but y 3 labels")
     np.savez(file, y=np.array([0, 1, 0]), shape=np.array([3, -3]), **parts)
     _refused(file, "shape is [3, -3]")
 

@@ -123,7 +123,7 @@ def test_unknown_names_come_with_advice(write):
     refused(file, "no column 'outcome': there is 'Outcome'; upper case", target="outcome")
     refused(file, "did you mean 'Outcome'", target="Outcom")
     message = refused(file, "did you mean", target="marker_444")
-    assert message.count("'marker_") == 6
+    assert 2 < message.count("'marker_") <= 6
     refused(file, "choose among the 41 columns 'Outcome', .*, \\.\\.\\.", target="zzz")
     refused(file, "no column 'marker_1x': did you mean", target="Outcome", drop=["marker_1x"])
     refused(file, "both the target and to be dropped", target="Outcome", drop="Outcome")

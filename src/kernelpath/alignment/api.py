@@ -31,10 +31,11 @@ from kernelpath.tables.table import (
     refuse_infinite_columns,
     unmasked,
 )
-from kernelpath.tables.targets import Target, check_sample_weight, encode_target
+from kernelpath.tables.targets import Target, check_sample_weight, encode_target, refuse_weightless
 from kernelpath.utils.checks import is_number
 from kernelpath.utils.progress import begin, progress_bar
 from kernelpath.utils.units import in_units
+from kernelpath.utils.words import counted
 
 METHODS = ("auto", "exact", "fast")
 BANDWIDTHS = ("std", "median")
@@ -167,7 +168,9 @@ def align_table(
         raise DataError("y is None; the alignments need a target.")
     y_length = np.shape(y)[0] if np.ndim(y) else 0
     if y_length != n_samples:
-        raise DataError(f"X has {n_samples} rows, but y has {y_length} values.")
+        raise DataError(
+            f"X has {counted(n_samples, 'row')}, but y has {counted(y_length, 'value')}."
+        )
     values = table.values
     if sample_weight is not None:
         values, y, sample_weight = without_weightless_rows(values, y, sample_weight)
@@ -344,6 +347,7 @@ def without_weightless_rows(
     weights = check_sample_weight(sample_weight, values.shape[0])
     if weights.min() > 0:
         return values, y, weights
+    refuse_weightless(np.asarray(y), weights)
     keep = np.flatnonzero(weights > 0)
     if sp.issparse(values):
         values = values.tocsr()

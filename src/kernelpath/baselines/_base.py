@@ -13,11 +13,13 @@ from scipy import sparse
 from kernelpath.errors import DataError, FewerFeaturesWarning
 from kernelpath.estimators._base import PathSelector, budgets_of, budgets_up_to, check_budgets
 from kernelpath.path.build import build_path, nested_rows
-from kernelpath.tables.table import Table, refuse_text, report_constant
+from kernelpath.tables.constant import report_constant
+from kernelpath.tables.table import Table, refuse_text
 from kernelpath.tables.targets import as_vector, check_lengths, encode_target, infer_task
 from kernelpath.utils import checks
 from kernelpath.utils.progress import begin, progress_bar
 from kernelpath.utils.warn import warn
+from kernelpath.utils.words import counted
 
 CLASSES, NUMBERS = "classification", "regression"
 PARAMETER = "budget"
@@ -175,8 +177,8 @@ class BaselineSelector(PathSelector):
             )
         if asked[-1] > n_usable:
             warn(
-                f"n_features_to_select={asked[-1]}, but there are only {n_usable} features to "
-                "choose from: the others are constant.",
+                f"n_features_to_select={asked[-1]}, but only {counted(n_usable, 'feature')} "
+                "can be chosen: the others are constant.",
                 FewerFeaturesWarning,
             )
         return sorted({int(min(budget, n_usable)) for budget in asked})
@@ -186,7 +188,7 @@ class BaselineSelector(PathSelector):
         most = len(ranking.order)
         if budgets[-1] > most and self.n_features_to_select is not None:
             warn(
-                f"{type(self).__name__} ended with {most} feature{'s' * (most != 1)}, fewer than "
+                f"{type(self).__name__} ended with {counted(most, 'feature')}, fewer than "
                 f"the {budgets[-1]} asked for: {ranking.why}. The path ends there.",
             )
         return sorted({min(budget, most) for budget in budgets})

@@ -30,9 +30,11 @@ from kernelpath.cli.run_files import (
 )
 from kernelpath.cli.run_folder import refuse_folder, resuming, write_together
 from kernelpath.utils.progress import begin
+from kernelpath.utils.words import counted
 
 if TYPE_CHECKING:
     from kernelpath.comparison import Comparison
+    from kernelpath.tables.missing import LeftOut
     from kernelpath.tables.read import LoadedTable
 
 
@@ -111,6 +113,26 @@ class ComparisonRun:
     found: Comparison
     seconds: float
     notes: list[str]
+    left_out: LeftOut
+
+    @property
+    def shape(self) -> str:
+        """Rows, features and task in words."""
+        from kernelpath.report.summary import ever_selected
+        from kernelpath.report.summary_data import describe_counts
+        from kernelpath.report.words import feature_words, row_words
+
+        model = self.found.model
+        study = model._run.study
+        rows = study.left_out + self.left_out
+        counts = describe_counts(study.rows, rows, ever_selected(model.path_))
+        return f"{row_words(counts)}, {feature_words(counts)}, {model.task_}"
+
+    def summary(self) -> dict[str, Any]:
+        """Everything that the page shows."""
+        from kernelpath.report.summary import summarize_cv
+
+        return summarize_cv(self.found.model, self.left_out) | {"method": self.found.first}
 
     def as_dict(self) -> dict[str, Any]:
         """Everything, as JSON can hold it."""
@@ -146,7 +168,7 @@ def run_comparison(
         )
     found.model.memory = None  # the hidden folder of this run
     said = [*table.notes, *notes, *category_notes(table)]
-    return ComparisonRun(found, time.perf_counter() - start, said)
+    return ComparisonRun(found, time.perf_counter() - start, said, table.left_out)
 
 
 def _write(run: ComparisonRun, record: Record, output: OutputOptions) -> list[Path]:
@@ -172,7 +194,7 @@ def write_comparison(run: ComparisonRun, record: Record, folder: Path) -> list[s
     write_scores(folder / "comparison.csv", found.scores)
     write_json(folder / "comparison.json", run.as_dict())
     skipped = save_score_picture(found.model, folder / "comparison.png")
-    skipped += write_page(found.summary(), record, folder, "comparison.html")
+    skipped += write_page(run.summary(), record, folder, "comparison.html")
     write_record(record, folder)
     return list(dict.fromkeys(skipped))
 
@@ -186,8 +208,8 @@ def _tell(run: ComparisonRun, written: list[Path], output: OutputOptions) -> Non
     if not output.quiet:
         plan = run.found.model.plan_
         typer.echo(
-            f"{plan.n_rows:,} rows, {plan.n_columns:,} features, {run.found.model.task_}; "
-            f"{run.found.model.scores_.scoring} in {plan.n_folds} folds, {run.seconds:.1f} s\n"
+            f"{run.shape}; {run.found.model.scores_.scoring} in "
+            f"{counted(plan.n_folds, 'fold')}, {run.seconds:.1f} s\n"
         )
         print_comparison(run.as_dict())
         typer.echo()

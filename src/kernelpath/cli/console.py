@@ -18,6 +18,7 @@ from kernelpath.cli import start
 from kernelpath.cli.start import HALF_WRITTEN
 from kernelpath.errors import KernelPathError, settings_named
 from kernelpath.utils.progress import no_progress, progress_bar
+from kernelpath.utils.words import counted
 
 DONE, AT_FAULT, WRONG_USAGE = 0, 1, 2
 WIDTH_OFF_TERMINAL = 100
@@ -166,7 +167,7 @@ def say_files(
     written: list[Path], output: OutputOptions, n_selected: int | None = None, what: str = "path"
 ) -> None:
     """Say which files were written where."""
-    said = "" if n_selected is None else f" ({n_selected:,} feature{'s' * (n_selected != 1)})"
+    said = "" if n_selected is None else f" ({counted(n_selected, 'feature')})"
     inside = [
         f"{file.name}{said if file.name == SELECTED else ''}"
         for file in written

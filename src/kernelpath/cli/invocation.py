@@ -493,12 +493,12 @@ def _text(value: Any) -> str | None:
 def resolve_rule(
     rule: str | None, budget: float | None, tolerance: float | None
 ) -> tuple[str, float | None, float]:
-    """Rule with its numbers; a budget or a tolerance alone implies its rule.
+    """Rule with its numbers; a tolerance alone implies its rule, and a budget bounds any.
 
     Examples
     --------
-    >>> resolve_rule(None, 20, None), resolve_rule("one_se", 20, None)
-    (('budget', 20, 0.01), ('one_se', 20, 0.01))
+    >>> resolve_rule(None, 20, None), resolve_rule(None, 20, 0.1)
+    (('one_se', 20, 0.01), ('tolerance', 20, 0.1))
     """
     if tolerance is not None and rule not in (None, "tolerance"):
         raise typer.BadParameter(
@@ -507,7 +507,7 @@ def resolve_rule(
         )
     if rule == "budget" and budget is None:
         raise typer.BadParameter("budget needs --budget, the largest number", param_hint="'--rule'")
-    implied = "tolerance" if tolerance is not None else "budget" if budget is not None else "one_se"
+    implied = "one_se" if tolerance is None else "tolerance"
     return rule or implied, budget, 0.01 if tolerance is None else tolerance
 
 

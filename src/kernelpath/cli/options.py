@@ -324,8 +324,8 @@ BudgetOption = Annotated[
         parser=parse_budget,
         metavar="NUMBER",
         rich_help_panel=SCORED_PANEL,
-        help="Largest number of features to choose, under any rule; alone: the best up to it. "
-        "With --costs: the largest cost.",
+        help="Largest number of features to choose, under any rule. With --costs: the largest "
+        "cost of the chosen features together.",
     ),
 ]
 MustIncludeOption = Annotated[

@@ -30,6 +30,7 @@ from kernelpath.cli.manifest import MODEL, PAGE, RUN_FILES, refuse_lone, refuse_
 from kernelpath.cli.run_files import Record, page_place, refuse_overwriting, write_page_alone
 from kernelpath.cli.run_folder import output_folder, refuse_folder, resuming, write_together
 from kernelpath.utils.progress import begin
+from kernelpath.utils.words import counted
 
 if TYPE_CHECKING:
     from kernelpath.catalogue import Method
@@ -165,7 +166,8 @@ def write(run: Run, record: Record, X: Any, y: Any, output: OutputOptions) -> li
     record.seconds = run.seconds
     record.data["fingerprint"] = run.fingerprint
     if run.scored is None:
-        summary = summarize_path(run.path, X, y, task=run.task) | {"method": run.method}
+        summary = summarize_path(run.path, X, y, task=run.task, **run.reading)
+        summary |= {"method": run.method}
     else:
         summary = run.scored.summary
     written: list[Path] = []
@@ -196,21 +198,20 @@ def tell(
         return
     said: list[str] = []
     if not output.quiet:
-        shape = f"{run.n_rows:,} rows, {run.path.n_features:,} features, {run.task}"
         if run.scored is None:
-            _tell_path(run, shape, output.verbose)
+            _tell_path(run, output.verbose)
         else:
-            said = _tell_scores(run.scored, shape, run.seconds)
+            said = _tell_scores(run.scored, run.shape, run.seconds)
     if headline:
         typer.echo(headline)
     say_notes([note for note in run.notes if note not in said])
     say_files(written, output, run.size)
 
 
-def _tell_path(run: Run, shape: str, verbose: bool) -> None:
+def _tell_path(run: Run, verbose: bool) -> None:
     from kernelpath.cli.printing import path_rows, print_path
 
-    typer.echo(f"{shape}: whole path in {run.seconds:.1f} s\n")
+    typer.echo(f"{run.shape}: whole path in {run.seconds:.1f} s\n")
     if rows := path_rows(run.path, [run.size]):
         print_path(rows, run.path.parameter_name, verbose)
         typer.echo()
@@ -222,7 +223,8 @@ def _tell_scores(scored: Scored, shape: str, seconds: float) -> list[str]:
     from kernelpath.report.words import reference_words, score_words
 
     plan, summary = scored.model.plan_, scored.summary
-    typer.echo(f"{shape}: {plan.n_folds} folds x {plan.n_sizes} sizes in {seconds:.1f} s\n")
+    folds, sizes = counted(plan.n_folds, "fold"), counted(plan.n_sizes, "size")
+    typer.echo(f"{shape}: {folds} x {sizes} in {seconds:.1f} s\n")
     typer.echo(summary["headline"])
     if plain := reference_words(summary):
         typer.echo(plain)

@@ -22,6 +22,7 @@ from kernelpath.cli.run_files import cell, refuse_overwriting, write_alone
 from kernelpath.cli.run_folder import reading
 from kernelpath.errors import DataError, PathFileError, ReadingWarning
 from kernelpath.utils.progress import begin, passed_on, progress_bar
+from kernelpath.utils.words import counted
 
 if TYPE_CHECKING:
     import numpy as np
@@ -95,7 +96,7 @@ def predict_command(
             typer.echo(text, nl=False)
             return
         write_alone(out, text.encode("utf-8"), PREDICTIONS, overwrite)
-        typer.echo(f"Wrote {rows:,} prediction{'s' * (rows != 1)} to {safe(out, 400)}")
+        typer.echo(f"Wrote {counted(rows, 'prediction')} to {safe(out, 400)}")
 
 
 def _check_place(out: Path | None) -> None:
@@ -186,7 +187,7 @@ def _size(model: Any, n_features: int | None) -> int:
     if n_features not in model.sizes_with_model:
         known = " and ".join(f"{k:,}" for k in model.sizes_with_model)
         raise DataError(
-            f"the file holds models with {known} features, none with {n_features}; run kernelpath "
+            f"the file holds models of the sizes {known}, none of {n_features}; run kernelpath "
             f"path --cv again with --n-features {n_features}"
         )
     return n_features
@@ -247,7 +248,7 @@ class NewRows:
             fresh = [value for value in column.dropna() if value not in known[name]]
             if fresh:
                 few = quoted(list(dict.fromkeys(map(str, fresh)))[:3])
-                rows = f"{len(fresh):,} row{'s' * (len(fresh) != 1)}"
+                rows = counted(len(fresh), "row")
                 notes.append(
                     f"{columns_hold([name], f'{few} in {rows}')}, which the model has not seen; "
                     "such a value is like no other."

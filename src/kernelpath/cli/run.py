@@ -26,10 +26,15 @@ from kernelpath.estimators.path_cv import PathCV
 from kernelpath.evaluation.cross_validation import FullPoint
 from kernelpath.path.feature_path import FeaturePath, PathPoint
 from kernelpath.path.points import nearest_sizes
+from kernelpath.report.summary import ever_selected, summarize_cv
+from kernelpath.report.summary_data import describe_counts
+from kernelpath.report.words import feature_words, row_words
+from kernelpath.tables.missing import LeftOut
 from kernelpath.tables.read import LoadedTable
 from kernelpath.tables.reading import training_table
 from kernelpath.tables.table import named_columns
 from kernelpath.tables.targets import infer_task
+from kernelpath.utils.words import counted
 
 SHOWN_OF_SIZE = ("n_features", "cost", "score", "se", "per_fold")
 Measures = dict[str, Callable[[int], float | None]]  # what is known of a feature, by its column
@@ -59,6 +64,10 @@ class Run:
     notes : list of str
     measures : dict of str to callable
         What is known of a selected feature beside its weight, by its column.
+    counts : dict
+        Rows and columns, and how many are left out: a part of the data in a summary.
+    reading : dict
+        How the table of a path was read, for its summary.
     scored : Scored or None
         With ``--cv``.
     """
@@ -71,6 +80,8 @@ class Run:
     notes: list[str]
     measures: Measures = field(default_factory=dict)
     scored: Scored | None = None
+    counts: dict[str, Any] = field(default_factory=dict)
+    reading: dict[str, Any] = field(default_factory=dict)
 
     @property
     def task(self) -> str:
@@ -78,11 +89,9 @@ class Run:
         return self.path.provenance["task"] if self.scored is None else self.scored.model.task_
 
     @property
-    def n_rows(self) -> int:
-        """Rows of the table."""
-        if self.scored is None:
-            return self.path.provenance["data"]["n_samples"]
-        return int(self.scored.model.plan_.n_rows)
+    def shape(self) -> str:
+        """Rows, features and task in words."""
+        return f"{row_words(self.counts)}, {feature_words(self.counts)}, {self.task}"
 
     @property
     def fingerprint(self) -> str | None:
@@ -92,7 +101,10 @@ class Run:
         return self.scored.model.fingerprint_
 
     def selected(self) -> tuple[list[str], list[tuple]]:
-        """Header and rows of the chosen features, heaviest first."""
+        """Header and rows of the chosen features, heaviest first.
+
+        ``column`` is the place among the features of the path, from 0 on.
+        """
         names, point = self.path.feature_names, self.point
         columns = np.flatnonzero(point.support)
         order = columns[np.argsort(-point.weights[columns], kind="stable")]
@@ -104,14 +116,14 @@ class Run:
 
     def as_dict(self) -> dict[str, Any]:
         """Everything that ``--json`` prints."""
-        constant = {"n_constant": self.path.provenance.get("n_constant")}
         header, rows = self.selected()
+        odd = ("rows_left_out", "n_identifiers", "n_constant")
         return {
             "method": self.method,
             "task": self.task,
-            "n_samples": self.n_rows,
+            "n_samples": self.counts["n_rows"],
             "n_features": self.path.n_features,
-            **(constant if self.scored is None else {}),
+            **{name: self.counts[name] for name in odd},
             "seconds": round(self.seconds, 3),
             "notes": self.notes,
             **self._points_or_scores(),
@@ -163,11 +175,12 @@ def trace_table(
     if hasattr(selector, "missing"):
         selector.set_params(**options)
     with naming_bad_columns(table), collected_warnings() as notes:
-        columns, y = training_table(as_table(table, identifiers, kept), table.y, missing)
-        run = trace(method.name, selector, columns, y, None, size)
+        read = as_table(table, identifiers, kept)
+        columns, y, left_out = training_table(read, table.y, missing, settings)
+        run = trace(method.name, selector, columns, y, None, size, table.left_out + left_out)
     run.notes[:0] = [*table.notes, *notes]
     run.notes.extend(category_notes(table))
-    return run
+    return replace(run, reading=options | {"left_out": table.left_out})
 
 
 def task_for(method: Method, table: LoadedTable, task: str) -> str:
@@ -176,15 +189,22 @@ def task_for(method: Method, table: LoadedTable, task: str) -> str:
 
 
 def trace(
-    method: str, selector: Any, X: Any, y: Any, names: list[str] | None, size: int | None
+    method: str,
+    selector: Any,
+    X: Any,
+    y: Any,
+    names: list[str] | None,
+    size: int | None,
+    left_out: LeftOut | None = None,
 ) -> Run:
     """Fit, collecting warnings as notes; choose the point of a size, or the method's own.
 
-    ``names`` are those of the columns of an array.
+    ``names`` are those of the columns of an array, and ``left_out`` rows that it does not hold.
     """
     start = time.perf_counter()
+    table = X if names is None else named_columns(X, names)
     with collected_warnings() as notes:
-        path = _traced(selector, X if names is None else named_columns(X, names), y)
+        path = _traced(selector, table, y)
     check_size(path, size)
     point = _own_point(selector, path) if size is None else path.at(n_features=size)
     if size is None and 0 < path.n_selected[0] == path.n_selected[-1]:
@@ -192,7 +212,8 @@ def trace(
     if point.n_selected == 0:
         notes.append("No feature is selected anywhere: lower --norm-strength or give --n-features.")
     seconds = time.perf_counter() - start
-    run = Run(method, path, point, int(point.n_selected), seconds, notes)
+    counts = describe_counts(table, left_out, ever_selected(path))
+    run = Run(method, path, point, int(point.n_selected), seconds, notes, counts=counts)
     alignments = getattr(selector, "alignments_", None)
     if alignments is not None:
         run.measures["alignment"] = lambda i: float(alignments[i])
@@ -229,11 +250,9 @@ def score_table(
     memory: Path | None,
 ) -> Run:
     """Score the path of a table and choose a point; ``own`` are the settings of the method."""
-    from kernelpath.report.summary import summarize_cv
-
     start = time.perf_counter()
     if size is not None and size > (most := len(table.feature_names)):
-        raise DataError(f"--n-features {size} is too many: the table has {most:,} columns")
+        raise DataError(f"--n-features {size} is too many: the table has {counted(most, 'column')}")
     table, groups = split_groups(table, settings.groups)
     check_sizes(table, settings.sizes)
     check_table(table, [method], **settings.of_table())
@@ -257,8 +276,9 @@ def score_table(
     costs = getattr(model._run.study.constraints, "costs", None)
     if costs is not None:
         measures["cost"] = lambda column: float(costs[column])
-    scored = Scored(model, summarize_cv(model) | {"method": method.name})
-    return Run(method.name, model.path_, point, chosen, seconds, notes, measures, scored)
+    scored = Scored(model, summarize_cv(model, table.left_out) | {"method": method.name})
+    counts = scored.summary["data"]
+    return Run(method.name, model.path_, point, chosen, seconds, notes, measures, scored, counts)
 
 
 def fit_cv(
@@ -291,7 +311,8 @@ def sizes_for(
         return None, []
     said = []
     if method.kind == "choice" and sizes is None and n_columns > known[-1]:
-        said = [f"With {method.name} the sizes end at {known[-1]} features; --sizes names others."]
+        end = counted(known[-1], "feature")
+        said = [f"With {method.name} the sizes end at {end}; --sizes names others."]
     more = [] if size is None else [size]
     return sorted({*(sizes or known), *more}), said
 
@@ -352,8 +373,7 @@ def check_sizes(table: LoadedTable, sizes: list[int] | None) -> None:
     most = len(table.feature_names)
     if sizes and sizes[-1] > most:
         raise DataError(
-            f"--sizes {sizes[-1]} is too many: {table.source} has {most:,} "
-            f"{'feature' if most == 1 else 'features'}"
+            f"--sizes {sizes[-1]} is too many: {table.source} has {counted(most, 'feature')}"
         )
 
 
@@ -361,7 +381,9 @@ def check_size(path: FeaturePath, size: float | None) -> None:
     """Refuse more features than can be selected."""
     usable = path.extension.n_usable if path.extension else path.n_features
     if size is not None and size > usable:
-        raise DataError(f"--n-features {size} is too many: only {usable} features can be selected")
+        raise DataError(
+            f"--n-features {size} is too many: only {counted(usable, 'feature')} can be selected"
+        )
 
 
 @contextmanager

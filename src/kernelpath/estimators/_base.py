@@ -20,7 +20,7 @@ from kernelpath.tables.missing import (
     weights_of,
     without_holes,
 )
-from kernelpath.tables.reading import read_training, with_all_columns
+from kernelpath.tables.reading import names_of_fit, read_training, with_all_columns
 from kernelpath.tables.table import Table, as_pandas, is_frame, plain_table, unmasked
 from kernelpath.tables.targets import as_vector, encode_target, plain_target, plain_weight
 from kernelpath.utils.checks import is_number, is_whole, one_of
@@ -67,8 +67,8 @@ class PlainSelector(SelectorMixin):
         -------
         array, sparse matrix or dataframe of shape (n_samples, n_selected)
         """
-        names, needed = getattr(self, "feature_names_in_", None), self.get_support(indices=True)
-        given = with_all_columns(plain_table(X), names, needed)
+        needed = self.get_support(indices=True)
+        given = with_all_columns(plain_table(X), names_of_fit(self), needed, fill=0.0)
         try:
             return super().transform(given)
         except (np.exceptions.DTypePromotionError, ValueError):
@@ -76,6 +76,22 @@ class PlainSelector(SelectorMixin):
                 raise
             # Dates and text beside numbers have no common type.
             return super().transform(as_pandas(given).astype(object))
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray:
+        """Names of the selected columns; as text, where a dataframe has other names.
+
+        Parameters
+        ----------
+        input_features : array of str, optional
+            Names of all columns.  Default: those of ``fit``, or x0, x1, ... for an array.
+
+        Returns
+        -------
+        ndarray of str
+        """
+        if input_features is None:
+            input_features = names_of_fit(self)
+        return super().get_feature_names_out(input_features)
 
 
 class PathSelector(NotebookCard, PlainSelector, BaseEstimator):
@@ -108,8 +124,8 @@ class PathSelector(NotebookCard, PlainSelector, BaseEstimator):
         y = column_or_1d(plain_target(y), warn=True)
         kept = rows_to_keep(table, y, missing) if len(y) == table.n_rows else None
         if kept is not None:
-            table, y = table.take(kept), y[kept]
-            sample_weight = weights_of(sample_weight, kept)
+            sample_weight = weights_of(sample_weight, kept.rows, table.n_rows)
+            table, y = table.take(kept.rows), y[kept.rows]
         found = Obstacles()
         with found.noting():
             table = without_holes(table, missing)

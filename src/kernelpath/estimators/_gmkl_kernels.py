@@ -34,7 +34,12 @@ from kernelpath.mkl.weighted_kernels.views import GaussianViews
 from kernelpath.tables.constraints import Constraints, numbered
 from kernelpath.tables.encoding import TableEncoder
 from kernelpath.tables.missing import Imputer
-from kernelpath.tables.reading import read_new_numbers, read_training
+from kernelpath.tables.reading import (
+    as_numbers_of_fit,
+    read_new,
+    read_training,
+    say_new_holes,
+)
 from kernelpath.tables.rows import (
     DistinctRows,
     Shares,
@@ -44,7 +49,12 @@ from kernelpath.tables.rows import (
     shares_of,
     spread_of,
 )
-from kernelpath.tables.table import Table, refuse_infinite_columns, refuse_text
+from kernelpath.tables.table import (
+    Table,
+    columns_with_holes,
+    refuse_infinite_columns,
+    refuse_text,
+)
 from kernelpath.utils.probes import probe_weighted
 from kernelpath.utils.units import sizes_of
 
@@ -160,9 +170,9 @@ class TableReader:
         """Columns as numbers, all finite."""
         table = read_training(estimator, X)
         refuse_infinite_columns(table)
-        imputer = Imputer.fit(table)
+        imputer, holes = Imputer.fit(table), columns_with_holes(table.values)
         table = imputer.apply(table).within_reach()
-        self._encoder = replace(TableEncoder.of(table), fill=imputer.fill)
+        self._encoder = replace(TableEncoder.of(table), fill=imputer.fill, holes=holes)
         return table
 
     def rows(self, table: Table, y: NDArray, weight: NDArray | None, merge: bool) -> DistinctRows:
@@ -180,7 +190,9 @@ class TableReader:
 
     def read_new(self, estimator: Any, X: Any) -> Any:
         """Columns of new rows."""
-        return read_new_numbers(estimator, X, self._encoder).values
+        table = read_new(estimator, X, self._encoder)
+        say_new_holes(table, self._encoder.holes)
+        return as_numbers_of_fit(table, self._encoder).values
 
     def transform(self, estimator: Any, X: Any) -> Any:
         """Nothing special."""

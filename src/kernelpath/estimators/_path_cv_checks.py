@@ -45,6 +45,7 @@ from kernelpath.evaluation.measures import (
 from kernelpath.evaluation.operating_point import check_rule
 from kernelpath.evaluation.references import check_references, make_references
 from kernelpath.evaluation.splits import (
+    check_group_length,
     check_inner,
     check_nested,
     fewer_rows,
@@ -62,6 +63,7 @@ from kernelpath.tables.constraints import Constraints
 from kernelpath.tables.encoding import TableEncoder
 from kernelpath.tables.missing import (
     Imputer,
+    LeftOut,
     check_missing,
     missing_targets,
     refuse_unusable,
@@ -70,7 +72,13 @@ from kernelpath.tables.missing import (
 )
 from kernelpath.tables.reading import one_column, read_training
 from kernelpath.tables.table import Table, bytes_of, columns_with_holes, unmasked
-from kernelpath.tables.targets import as_vector, check_lengths, check_sample_weight, encode_target
+from kernelpath.tables.targets import (
+    as_vector,
+    check_lengths,
+    check_sample_weight,
+    encode_target,
+    refuse_weightless,
+)
 from kernelpath.tracers.any_selector import (
     BASELINES,
     Baseline,
@@ -84,6 +92,7 @@ from kernelpath.utils.progress import begin
 from kernelpath.utils.provenance import fingerprint
 from kernelpath.utils.sample_weights import weight_argument
 from kernelpath.utils.warn import warn
+from kernelpath.utils.words import counted
 
 if TYPE_CHECKING:
     from kernelpath.estimators.path_cv import PathCV
@@ -115,8 +124,7 @@ def prepare(
     resolve_predictors(model.predictor, model.selector)  # refuses what cannot predict
     require_target(model, y)
     kept = "keep" in (model.identifiers, getattr(selector, "identifiers", None))
-    must_include = given["must_include"]
-    rows = read_training(model, X, "keep" if kept else "drop", must_include).within_reach()
+    rows = read_training(model, X, "keep" if kept else "drop", given).within_reach()
     constraints = Constraints.read(rows, **given)
     reach = None if constraints is None else constraints.within(model.budget)
     selector, obeys = tell(selector, given, reach)
@@ -125,8 +133,8 @@ def prepare(
     study, splits, scoring = _make_study(model, selector, rows, y, groups, sample_weight, params)
     study = replace(study, constraints=constraints, reach=reach, obeys=obeys, constrained_by=given)
     rows = study.rows
-    encoder = TableEncoder.of(rows)
-    if study.imputes:
+    encoder = replace(TableEncoder.of(rows), holes=columns_with_holes(rows.values))
+    if model.missing == "impute" and is_own(model.predictor):
         encoder = replace(encoder, fill=Imputer.fit(rows.in_own_units()).fill)
     check_baselines(study, model.baselines)
     store, known = open_store(), fingerprint(rows.values, study.y)
@@ -169,11 +177,11 @@ def _check_budget(budget: Any, sizes: NDArray, costs: NDArray | None) -> None:
     """Refuse a budget that no size is within."""
     if budget is None:
         return
-    least, what = (sizes[0], "the smallest size to score has {:,} features")
+    least, what = sizes[0], f"the smallest size to score has {counted(sizes[0], 'feature')}"
     if costs is not None:
-        least, what = costs.min(), "the cheapest size to score costs {:g}"
+        least, what = costs.min(), f"the cheapest size to score costs {costs.min():g}"
     if budget < least:
-        text = f"budget={budget}, but {what.format(least)}."
+        text = f"budget={budget}, but {what}."
         raise naming(DataError(text), "budget")
 
 
@@ -238,13 +246,16 @@ def _make_study(
     own = is_own(model.predictor)
     given = Given(rows, one_column(y), unmasked(groups, "groups"), sample_weight, model.cv, params)
     kept = rows_to_keep(rows, given.y, model.missing) if len(given.y) == rows.n_rows else None
+    left_out = LeftOut()
     if kept is not None:
-        given = given.take(kept)
+        given, left_out = given.take(kept.rows), kept.left_out
     given = replace(given, y=as_vector(given.y))
     check_lengths(given.rows.n_rows, given.y)
     routed = route(model, given.groups, given.sample_weight, given.params)
     routing = bool(get_config().get("enable_metadata_routing"))
+    n_rows = given.rows.n_rows
     given = given.that_count(drop=not routing)
+    left_out += LeftOut(no_weight=n_rows - given.rows.n_rows)
     rows, y, groups = given.rows, given.y, given.groups
     sample_weight, cv = given.sample_weight, given.cv
     kind, classes, y = _check_target(model, y, sample_weight, own)
@@ -277,6 +288,7 @@ def _make_study(
         copies=Copies.of(rows.values, y, sample_weight is not None),
         weigh_scores=not routing and takes_weights(scorer),
         imputes=own and model.missing == "impute" and bool(columns_with_holes(rows.values).any()),
+        left_out=left_out,
     )
     if sample_weight is not None:
         _say_who_goes_without_weights(study, model, selector, scoring)
@@ -317,11 +329,12 @@ class Given:
 
     def take(self, kept: NDArray[np.intp]) -> Given:
         """The same for some rows."""
+        check_group_length(self.groups, self.rows.n_rows)
         return Given(
             self.rows.take(kept),
             np.asarray(self.y)[kept],
             None if self.groups is None else _safe_indexing(self.groups, kept),
-            weights_of(self.sample_weight, kept),
+            weights_of(self.sample_weight, kept, self.rows.n_rows),
             folds_of_rest(self.cv, kept, self.rows.n_rows),
             {name: _safe_indexing(value, kept) for name, value in self.params.items()},
         )
@@ -334,6 +347,7 @@ class Given:
             self, sample_weight=check_sample_weight(self.sample_weight, self.rows.n_rows)
         )
         kept = np.flatnonzero(checked.sample_weight > 0)
+        refuse_weightless(checked.y, checked.sample_weight)
         return checked.take(kept) if drop and len(kept) < self.rows.n_rows else checked
 
 
@@ -479,8 +493,9 @@ def _resolve_sizes(n_features: Any, available: NDArray[np.int64], n_rows: int) -
     most = int(available[-1]) if len(available) else 0
     if sizes[-1] > most > 0:
         fewer = UserWarning(
-            f"n_features goes up to {sizes[-1]}, but only {most} columns can be selected: the "
-            f"others are constant or were not ranked. Larger sizes are taken as {most}.",
+            f"n_features goes up to {sizes[-1]}, but only {counted(most, 'column')} can be "
+            "selected: the others are constant or were not ranked. Larger sizes are taken as "
+            f"{most}.",
         )
         warn(naming(fewer, "n_features"))
         sizes = np.unique(np.minimum(sizes, most))

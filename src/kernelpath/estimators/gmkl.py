@@ -33,11 +33,12 @@ from kernelpath.mkl.regularizers import L1, Lp, NoRegularizer
 from kernelpath.mkl.solvers.base import CONVERGED, STALLED, Solution, natural_start
 from kernelpath.mkl.solvers.choice import solve
 from kernelpath.mkl.solvers.fixed import svm_at, weights_by_rule
+from kernelpath.tables.constant import report_constant
 from kernelpath.tables.constraints import constraints_of
 from kernelpath.tables.missing import with_targets
 from kernelpath.tables.reading import one_column
 from kernelpath.tables.rows import DistinctRows, mean_of, shares_of, spread_of
-from kernelpath.tables.table import Table, refuse_infinite, report_constant
+from kernelpath.tables.table import Table, refuse_infinite
 from kernelpath.tables.targets import (
     against_rest,
     as_vector,
@@ -53,6 +54,7 @@ from kernelpath.utils.progress import begin, progress_bar, working
 from kernelpath.utils.threads import one_thread_up_to
 from kernelpath.utils.units import in_units, size_exponent
 from kernelpath.utils.warn import warn
+from kernelpath.utils.words import counted
 
 METHOD = "gmkl"
 ONE_THREAD_ROWS = 1000
@@ -205,10 +207,11 @@ class GMKLBase(PathSelector):
             begin("kernels")
             self._bound: TrainingKernel = self._reader.bind(self, table, self._rows)
             self._bound = self._bound.without_constant()
-            report_constant(table, self._bound.constant, what=self._reader.unit)
+            self._constraints = constraints_of(self, table)
+            brought = None if self._constraints is None else self._constraints.brought
+            report_constant(table, self._bound.constant, self._reader.unit, brought)
             if self.nystrom is not None:
                 self.trace_left_out_ = self._bound.kernel.left_out  # type: ignore[attr-defined]
-            self._constraints = constraints_of(self, table)
             if self._constraints is not None:
                 self._bound = self._bound.taken_together(self._constraints)
             self._learn(Problem(self._bound.kernel, duals, L1(), feasible), table, y)
@@ -324,8 +327,8 @@ class GMKLBase(PathSelector):
         if whole and 0 < n_features <= self.n_features_in_ and not (sizes == n_features).any():
             smaller = int(sizes[sizes < n_features].max(initial=0))
             warn(
-                f"No point of the path has exactly {n_features} features; the one with {smaller} "
-                "is kept. More points may have one.",
+                f"No point of the path has exactly {counted(n_features, 'feature')}; the one "
+                f"with {smaller} is kept. More points may have one.",
             )
             n_features = smaller
         point = self._choose_point(self.path_, n_features)

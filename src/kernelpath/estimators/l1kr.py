@@ -19,9 +19,15 @@ from kernelpath.mkl.weighted_kernels.ard import ARDGaussian, ARDKernel, ARDNorma
 from kernelpath.path.build import build_path
 from kernelpath.path.feature_path import FeaturePath, PathEvent
 from kernelpath.tables.missing import Imputer
-from kernelpath.tables.reading import read_new
+from kernelpath.tables.reading import read_new, say_new_holes
 from kernelpath.tables.standardize import FARTHEST, Columns, check_size
-from kernelpath.tables.table import Table, refuse_infinite, refuse_infinite_columns, refuse_text
+from kernelpath.tables.table import (
+    Table,
+    columns_with_holes,
+    refuse_infinite,
+    refuse_infinite_columns,
+    refuse_text,
+)
 from kernelpath.tables.targets import as_vector, check_lengths, encode_target
 from kernelpath.tracers.l1kr.branches import Branch, search_branches
 from kernelpath.tracers.l1kr.curve import End
@@ -33,6 +39,7 @@ from kernelpath.utils.progress import begin, progress_bar
 from kernelpath.utils.provenance import ANOTHER_BRANCH, FROM_ZERO
 from kernelpath.utils.threads import one_thread_up_to
 from kernelpath.utils.warn import warn
+from kernelpath.utils.words import counted
 
 METHOD = "l1kr"
 ONE_THREAD_ROWS = 2500
@@ -90,9 +97,10 @@ class L1KRBase(PathSelector):
         self
         """
         self._check_settings()
-        table, y = self._check_table(X, y)
-        self._check_columns(table)
-        self._fill = Imputer.fit(table).fill
+        rows, y, _ = self._check_rows(X, y)
+        self._check_columns(rows)
+        imputer, self._holes = Imputer.fit(rows), columns_with_holes(rows.values)
+        table, self._fill = imputer.apply(rows), imputer.fill
         y = as_vector(y)
         check_lengths(table.shape[0], y)
         check_size(*table.shape)
@@ -273,6 +281,7 @@ class L1KRBase(PathSelector):
         table = read_new(self, X)
         refuse_infinite_columns(table)
         self._check_columns(table)
+        say_new_holes(table, self._holes)
         table = Imputer(self._fill).apply(table)
         # Far away a Gaussian kernel is 0, wherever that is; a polynomial goes on and on.
         farthest = FARTHEST if self.kernel == "gaussian" else np.inf
@@ -589,7 +598,7 @@ class Outcome:
             )
         elif self._ended_early:
             found.append(
-                f"The path ended early, after {len(self.trace.points)} points: "
+                f"The path ended early, after {counted(len(self.trace.points), 'point')}: "
                 f"{WORDS.get(self.trace.end, self.trace.end)}. What was found is kept."
             )
         return found

@@ -18,8 +18,9 @@ from kernelpath.estimators._base import PathSelector
 from kernelpath.kernels import KERNELS, FeatureKernel, codes, formula_code
 from kernelpath.path.feature_path import FeaturePath, PathPoint
 from kernelpath.tables import IDENTIFIERS
+from kernelpath.tables.constant import report_constant
 from kernelpath.tables.constraints import Constraints, constraints_of
-from kernelpath.tables.table import Table, report_constant, unmasked
+from kernelpath.tables.table import Table, unmasked
 from kernelpath.tracers.lp_kta.divergences import Divergence, resolve_divergence
 from kernelpath.tracers.lp_kta.problem import INVERSE_E, PNormProblem
 from kernelpath.tracers.lp_kta.trace import LARGEST_REFERENCE, SOLVERS, grid, trace_path
@@ -246,7 +247,8 @@ class LpKTASelector(PathSelector):
         constraints = constraints_of(self, table)
         with progress_bar():
             result, target = self._align(table, y, sample_weight, begin("alignments"))
-            report_constant(table, result.constant)
+            brought = None if constraints is None else constraints.brought
+            report_constant(table, result.constant, brought=brought)
             problem, units = self._problem(table, y, sample_weight, result, constraints)
             self.alignments_ = result.values
             self.alignment_bounds_ = result.bounds

@@ -89,6 +89,8 @@ def save_model(model: PathCV, file: str | os.PathLike | BinaryIO) -> None:
         arrays["exponents"] = model._encoder.exponents
     if model._encoder.fill is not None:  # what stands for missing values
         arrays["fill"] = model._encoder.fill
+    if model._encoder.holes is not None:
+        arrays["holes"] = model._encoder.holes
     parts: dict[str, Any] = {"scores": model.scores_, "point": model.operating_point_}
     parts |= {f"baseline {name}": s for name, s in getattr(model, "baseline_scores_", {}).items()}
     header["parts"] = {}
@@ -147,6 +149,7 @@ def model_forms(header: dict[str, Any], label: str, max_columns: float = math.in
     forms = {"path": Form("u1", ("path",))}
     forms["exponents"] = Form(WHOLE, ("columns",), low=-2200, high=2200, optional=True)
     forms["fill"] = Form(REAL, ("columns",), optional=True)
+    forms["holes"] = Form("b1", ("columns",), optional=True)
     if header["classes"] == "numbers":
         forms["classes"] = Form("b1 i1 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8", ("classes",))
     elif header["classes"] is not None:
@@ -262,10 +265,11 @@ def _add_data(model: PathCV, header: dict[str, Any], arrays: dict[str, np.ndarra
         model.feature_names_in_ = np.array(decode_names(arrays), dtype=object)
         if not np.array_equal(model.feature_names_in_, model.path_.feature_names):
             raise ValueError("the columns of the path have other names than those of the model")
-    names = model.feature_names_in_ if header["frame"] else None
+    names = model.path_.feature_names if header["frame"] else None
+    model._frame_names = names
     readings = _checked_readings(header, model.n_features_in_)
-    units, fill = arrays.get("exponents"), arrays.get("fill")
-    model._encoder = TableEncoder(model.n_features_in_, names, readings, units, fill)
+    known = [arrays.get(name) for name in ("exponents", "fill", "holes")]
+    model._encoder = TableEncoder(model.n_features_in_, names, readings, *known)
 
 
 def _add_scores(model: PathCV, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:

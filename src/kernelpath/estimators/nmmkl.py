@@ -19,8 +19,9 @@ from kernelpath.mkl.weighted_kernels.base import SumKernel
 from kernelpath.mkl.weighted_kernels.grouped import GroupedKernels
 from kernelpath.path.build import build_path
 from kernelpath.path.feature_path import FeaturePath
-from kernelpath.tables.constraints import columns_of, unit_of_columns
-from kernelpath.tables.table import Table, report_constant
+from kernelpath.tables.constant import report_constant
+from kernelpath.tables.constraints import Constraints, columns_of, unit_of_columns
+from kernelpath.tables.table import Table
 from kernelpath.tables.targets import (
     against_rest,
     as_vector,
@@ -35,6 +36,7 @@ from kernelpath.utils.checks import Idle, refuse_idle
 from kernelpath.utils.progress import begin, progress_bar
 from kernelpath.utils.threads import one_thread_up_to
 from kernelpath.utils.warn import warn
+from kernelpath.utils.words import counted
 
 METHOD = "nmmkl"
 ONE_THREAD_ROWS = 1000
@@ -196,8 +198,11 @@ FeatureKernel
                 f"kernel={self.kernel!r} has kernels of several columns, which no budget can "
                 "count; take one kernel per column, such as 'bandwidths'"
             )
-        report_constant(table, bound.constant)
         units = self._units(table)
+        constraints = Constraints.read(table, self.must_include, units)
+        report_constant(
+            table, bound.constant, brought=None if constraints is None else constraints.brought
+        )
         # Constant columns have no kernel to speak of: they are no units.
         usable = ~bound.constant[bound.features]
         kept = np.unique(units[bound.features[usable]])
@@ -256,8 +261,7 @@ FeatureKernel
         if asked[-1] < least:
             room = "has no room for the" if n_fixed > asked[-1] else "is spent on the constant"
             raise DataError(
-                f"a budget of {asked[-1]} {room} {n_fixed} feature{'s' * (n_fixed != 1)} of "
-                "must_include."
+                f"a budget of {asked[-1]} {room} {counted(n_fixed, 'feature')} of must_include."
             )
         if asked[-1] > self.n_features_in_:
             raise DataError(
@@ -266,8 +270,8 @@ FeatureKernel
             )
         if asked[-1] > n_units:
             warn(
-                f"n_features_to_select={asked[-1]}, but there are only {n_units} features to "
-                "choose from (groups count once, constant columns not at all).",
+                f"n_features_to_select={asked[-1]}, but only {counted(n_units, 'feature')} can "
+                "be chosen (groups count once, constant columns not at all).",
                 FewerFeaturesWarning,
             )
         return sorted({int(min(budget, n_units)) for budget in asked[asked >= least]})

@@ -28,10 +28,12 @@ from kernelpath.evaluation.stability import stability_of
 from kernelpath.evaluation.study import unit_of_scores
 from kernelpath.path.feature_path import FeaturePath
 from kernelpath.predictors.base import HeldOutRegressor
-from kernelpath.predictors.choice import is_own
+from kernelpath.predictors.choice import FATE_OF_HOLES, is_own
 from kernelpath.tables.reading import (
+    IMPUTED,
+    as_numbers_of_fit,
     read_new,
-    read_new_numbers,
+    say_new_holes,
     say_what_is_new,
     with_all_columns,
 )
@@ -41,6 +43,7 @@ from kernelpath.tracers.any_selector import RANKED
 from kernelpath.utils.checks import whole
 from kernelpath.utils.progress import begin, no_progress, progress_bar
 from kernelpath.utils.units import in_units
+from kernelpath.utils.words import counted
 
 if TYPE_CHECKING:
     import os
@@ -403,11 +406,15 @@ class PathCV(NotebookCard, PlainSelector, BaseEstimator):
 
     def _new_rows(self, X: Any, n_features: int | None) -> Table:
         """New rows; estimators that are not of this package say themselves what they take."""
-        read = read_new_numbers if is_own(self.predictor) else read_new
-        needed = self._needed(n_features)
-        table = read(self, with_all_columns(X, self._encoder.names, needed), self._encoder)
-        say_what_is_new(table, self._encoder, needed)
-        return table
+        needed, encoder = self._needed(n_features), self._encoder
+        table = read_new(self, with_all_columns(X, encoder.names, needed), encoder)
+        say_what_is_new(table, encoder, needed)
+        if not is_own(self.predictor):
+            return table
+        name = self._model(n_features).name
+        fate = IMPUTED if encoder.fill is not None else FATE_OF_HOLES.get(name, IMPUTED)
+        say_new_holes(table, encoder.holes, fate, needed)
+        return as_numbers_of_fit(table, encoder)
 
     def _needed(self, n_features: int | None) -> NDArray[np.intp]:
         """Columns that the model of a size looks at."""
@@ -447,12 +454,13 @@ class PathCV(NotebookCard, PlainSelector, BaseEstimator):
         if run is None:
             known = ", ".join(map(str, sorted(self._models)))
             raise DataError(
-                f"There is no model with {k} features here, only {known}: copies, pickles and "
-                f"files come without the training rows. Use save(file, n_features={k}), or predict "
-                "at that size before copying, or fit again."
+                f"There is no model with {counted(k, 'feature')} here, only {known}: copies, "
+                f"pickles and files come without the training rows. Use save(file, n_features="
+                f"{k}), or predict at that size before copying, or fit again."
             )
         run.check_unchanged()
-        run.meter.say(f"PathCV: fitting {k:,} features on all {run.study.rows.n_rows:,} rows")
+        few, rows = counted(k, "feature"), counted(run.study.rows.n_rows, "row")
+        run.meter.say(f"PathCV: fitting {few} on all {rows}")
         with self._visible():
             begin("fitting on all rows")
             with no_progress():
@@ -468,8 +476,8 @@ class PathCV(NotebookCard, PlainSelector, BaseEstimator):
         Parameters
         ----------
         rule, budget, tolerance :
-            As in the constructor.  Without any of them its own; a budget or a tolerance alone
-            implies its rule.
+            As in the constructor.  Without any of them its own; a budget alone bounds the rule of
+            the constructor, and a tolerance alone implies the rule ``"tolerance"``.
         """
         check_is_fitted(self, "scores_")
         rule, budget, tolerance = self._rule(rule, budget, tolerance)
@@ -484,7 +492,12 @@ class PathCV(NotebookCard, PlainSelector, BaseEstimator):
         if rule is None and budget is None and tolerance is None:
             return self.rule, self.budget, self.tolerance
         if rule is None:
-            rule = "budget" if tolerance is None else "tolerance"
+            rule = self.rule if tolerance is None else "tolerance"
+        if callable(rule) and budget is not None:
+            raise ValueError(
+                f"budget={budget!r} has no effect on a rule that is a function, which chooses; "
+                "name a rule"
+            )
         if tolerance is not None and rule != "tolerance":
             raise ValueError(
                 f"tolerance={tolerance!r} has no effect under rule={rule!r}; leave out one of the "

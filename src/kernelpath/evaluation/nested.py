@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from kernelpath.errors import MissingValuesWarning, ReadingWarning
 from kernelpath.evaluation.checkpoint import FoldStore, fold_key, work_key
 from kernelpath.evaluation.cross_validation import CrossValidation
 from kernelpath.evaluation.scores import OverFolds, score_text
@@ -17,6 +19,7 @@ from kernelpath.evaluation.work_plan import WorkMeter
 from kernelpath.path.points import frozen_vector
 from kernelpath.utils.archive_forms import REAL, Form, Forms
 from kernelpath.utils.progress import Update, begin, passed_on
+from kernelpath.utils.words import counted
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -51,9 +54,9 @@ class NestedScore(OverFolds):
         low, high = int(self.n_features.min()), int(self.n_features.max())
         sizes = f"{low} to {high} features"
         if low == high:
-            sizes = "1 feature" if low == 1 else f"{low} features"
-        text = score_text(self.mean, self.se)
-        return f"NestedScore({self.scoring} {text} over {len(self.per_fold)} folds, {sizes})"
+            sizes = counted(int(low), "feature")
+        text, folds = score_text(self.mean, self.se), counted(len(self.per_fold), "fold")
+        return f"NestedScore({self.scoring} {text} over {folds}, {sizes})"
 
 
 Procedure = Callable[..., Any]
@@ -88,7 +91,11 @@ def nested_score(
         with passed_on("cross-validation", share):
             given = study.rows.take(train).given
             fitted = procedure(study.selector, store, given, study.y[train], **params)
-            scores.append(study.score(fitted, test, study.rows.take(test).given))
+            with warnings.catch_warnings():
+                # Rows that are held out are new only to the outer loop.
+                warnings.simplefilter("ignore", ReadingWarning)
+                warnings.simplefilter("ignore", MissingValuesWarning)
+                scores.append(study.score(fitted, test, study.rows.take(test).given))
         store.traces, store.models = traces, models  # those of the fold are of no more use
         sizes.append(fitted.operating_point_.n_features)
         _keep_outcome(store, key, scores[-1], sizes[-1])

@@ -20,6 +20,7 @@ from kernelpath.evaluation.scores import PathScores, score_text
 from kernelpath.path.points import Frozen, frozen_vector
 from kernelpath.utils import checks
 from kernelpath.utils.warn import warn
+from kernelpath.utils.words import counted
 
 Rule = str | Callable[[PathScores], int]
 
@@ -124,8 +125,8 @@ class OperatingPoint(Frozen):
         return cls(weights=arrays["weights"], support=arrays["support"], **known)
 
     def __repr__(self) -> str:
-        noun = "feature" if self.n_features == 1 else "features"
-        parts = [f"{self.n_features} {noun}", f"{self.scoring} {score_text(self.score, self.se)}"]
+        few = counted(self.n_features, "feature")
+        parts = [few, f"{self.scoring} {score_text(self.score, self.se)}"]
         if self.cost is not None:
             parts.append(f"cost {self.cost:g}")
         if not np.isnan(self.parameter):

@@ -20,7 +20,9 @@ from kernelpath.evaluation.study import Split, Study
 from kernelpath.path.points import frozen_vector
 from kernelpath.predictors.linear import LinearPredictor
 from kernelpath.predictors.trees import BoostingPredictor
+from kernelpath.tables.constant import constant_columns
 from kernelpath.utils import checks
+from kernelpath.utils.words import counted
 
 REFERENCES = ("logistic", "boosting")
 MOST_ROWS = 50_000  # training rows of a fold; beyond, a sample of them
@@ -90,8 +92,8 @@ class ReferenceScore(OverFolds):
 
     def __repr__(self) -> str:
         text = score_text(self.mean, self.se)
-        few = "1 feature" if self.n_features == 1 else f"{self.n_features} features"
-        return f"ReferenceScore({self.scoring} {text} over {len(self.per_fold)} folds, {few})"
+        few, folds = counted(self.n_features, "feature"), counted(len(self.per_fold), "fold")
+        return f"ReferenceScore({self.scoring} {text} over {folds}, {few})"
 
 
 @dataclass(frozen=True)
@@ -175,8 +177,11 @@ def make_references(study: Study, splits: Sequence[Split], references: Any) -> d
 
 
 def usable_columns(study: Study) -> NDArray[np.intp]:
-    """All columns but those that name rows."""
-    return np.setdiff1d(np.arange(study.rows.shape[1]), study.rows.identifiers)
+    """All columns but those that name rows or are constant, and must not be in."""
+    idle = constant_columns(study.rows)  # those that name rows are read as constant
+    if study.constraints is not None:
+        idle &= ~study.constraints.brought
+    return np.flatnonzero(~idle)
 
 
 def on_columns(study: Study, columns: NDArray[np.intp], predictor: Any) -> Study:

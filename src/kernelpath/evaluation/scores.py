@@ -18,6 +18,7 @@ from kernelpath.errors import DataError
 from kernelpath.path.points import Frozen, Supports, frozen_csr, frozen_vector, nearest_sizes
 from kernelpath.utils import checks
 from kernelpath.utils.units import in_units, size_exponent
+from kernelpath.utils.words import counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -287,12 +288,12 @@ class PathScores(Frozen):
 
     def __repr__(self) -> str:
         sizes, done = self.n_features, int(self.finished.sum())
-        folds = f"{done} of {self.n_folds} folds" if done < self.n_folds else _count(done, "fold")
+        folds = f"{done} of {self.n_folds} folds" if done < self.n_folds else counted(done, "fold")
         span = f"from {sizes[0]} to {sizes[-1]}" if len(sizes) > 1 else f"of {sizes[0]}"
-        text = f"PathScores({self.scoring}, {_count(len(sizes), 'size')} {span}, {folds}"
+        text = f"PathScores({self.scoring}, {counted(len(sizes), 'size')} {span}, {folds}"
         if done:
             k = int(sizes[self.best()])
-            text += f", best {score_text(*self.at(k))} at {_count(k, 'feature')}"
+            text += f", best {score_text(*self.at(k))} at {counted(k, 'feature')}"
         return text + ")"
 
 
@@ -321,10 +322,6 @@ def checked_integers(values: Any, name: str) -> np.ndarray:
     if array.dtype.kind not in "iu" and array.size:
         raise ValueError(f"{name} must be integers, got {array.dtype}")
     return array
-
-
-def _count(n: int, noun: str) -> str:
-    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
 
 
 def _frozen_matrix(values: Any, dtype: Any, name: str, shape: tuple[int | None, int]) -> np.ndarray:

@@ -17,6 +17,7 @@ from kernelpath.evaluation.study import Split, Study, make_splitter
 from kernelpath.tables.table import unmasked
 from kernelpath.utils import checks
 from kernelpath.utils.warn import warn
+from kernelpath.utils.words import counted
 
 
 def make_splits(
@@ -91,11 +92,17 @@ def fewer_rows(
     ]
 
 
+def check_group_length(groups: Any, n: int) -> None:
+    """Refuse groups of another number of rows."""
+    if groups is not None and len(groups) != n:
+        values, rows = counted(len(groups), "value"), counted(n, "row")
+        raise DataError(f"groups has {values}, but the table has {rows}.")
+
+
 def _check_groups(groups: Any, n: int) -> None:
     if groups is None:
         return
-    if len(groups) != n:
-        raise DataError(f"groups has {len(groups)} values, but the table has {n} rows.")
+    check_group_length(groups, n)
     if pd.isna(np.asarray(groups)).any():
         raise DataError("groups has missing values; give every row a group.")
 
@@ -115,8 +122,8 @@ def _folds_by_number(n_folds: int, y: NDArray, kind: str, groups: Any, seed: int
             hint = (
                 f"give cv={n_groups}, or leave groups out" if n_groups > 1 else "leave groups out"
             )
-            groups_text = "1 group" if n_groups == 1 else f"{n_groups} groups"
-            error = DataError(f"cv={n_folds} folds, but there are only {groups_text}; {hint}.")
+            few = counted(n_groups, "group")
+            error = DataError(f"cv={n_folds} folds, but there are only {few}; {hint}.")
             raise naming(error, "cv")
     elif kind == "classification":
         counts = Counter(y.tolist())
@@ -133,7 +140,7 @@ def _folds_by_number(n_folds: int, y: NDArray, kind: str, groups: Any, seed: int
 
 
 def _rare_class(label: Any, count: int, n_folds: int) -> str:
-    rows = "1 row" if count == 1 else f"{count} rows"
+    rows = counted(count, "row")
     return f"Class {label!r} has {rows}, fewer than cv={n_folds} folds"
 
 

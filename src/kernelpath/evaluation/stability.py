@@ -25,6 +25,7 @@ from kernelpath.path.points import (
     pick_names,
 )
 from kernelpath.utils import checks
+from kernelpath.utils.words import counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -93,7 +94,7 @@ class Stability(Frozen):
         found = np.flatnonzero(self.n_features == int(n_features))
         if len(found) == 0:
             near = nearest_sizes(self.n_features, int(n_features))
-            raise DataError(f"there is no size of {n_features} features; {near}")
+            raise DataError(f"there is no size of {counted(n_features, 'feature')}; {near}")
         start, stop = self.frequency.indptr[found[0] : found[0] + 2]
         features, shares = (a[start:stop] for a in (self.frequency.indices, self.frequency.data))
         order = heaviest(np.arange(len(features)), shares)

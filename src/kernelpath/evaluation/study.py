@@ -26,7 +26,7 @@ from kernelpath.predictors.base import MEMORY_LIMIT, HeldOutOutputs, Predictor, 
 from kernelpath.predictors.models import ConstantModel
 from kernelpath.predictors.svm import Task
 from kernelpath.tables.constraints import Constraints
-from kernelpath.tables.missing import Imputer, imputed
+from kernelpath.tables.missing import Imputer, LeftOut, imputed
 from kernelpath.tables.rows import DistinctRows, distinct, one_by_group, told_apart
 from kernelpath.tables.table import Table
 from kernelpath.tracers.any_selector import ChoicesBySize, trace
@@ -91,6 +91,8 @@ class Study:
         The constraints as the user gave them.
     imputes : bool
         Whether predictors get rows that are filled in by what the rows to learn from say.
+    left_out : LeftOut
+        Rows that were given and are not there.
     """
 
     rows: Table
@@ -116,6 +118,7 @@ class Study:
     obeys: bool = True
     constrained_by: dict[str, Any] = field(default_factory=dict)
     imputes: bool = False
+    left_out: LeftOut = field(default_factory=LeftOut)
 
     def trace(self, rows: NDArray[np.intp], report: bool = False) -> ChoicesBySize:
         """Trace the path from some rows, and only from those."""

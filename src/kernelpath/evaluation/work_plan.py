@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kernelpath.utils.progress import Update, time_words
+from kernelpath.utils.words import counted
 
 BASIS = 0.02  # share of the models before the time left is stated
 
@@ -60,20 +61,22 @@ class WorkPlan:
         tuning = ""
         if self.n_tuning_fits:
             tuning = (
-                f" and {self.n_tuning_fits:,} models to choose among {self.n_candidates} settings"
+                f" and {counted(self.n_tuning_fits, 'model')} to choose among "
+                f"{counted(self.n_candidates, 'setting')}"
             )
         plain = ""
         if self.n_reference_fits:
-            plain = f", {self.n_reference_fits:,} plain models of all columns"
+            plain = f", {counted(self.n_reference_fits, 'plain model')} of all columns"
         again = ""
         if self.nested:
             again = (
                 f", and all of this again on the training rows of each of the {self.n_folds} folds"
             )
         return (
-            f"PathCV: {self.n_rows:,} rows, {self.n_columns:,} columns; "
-            f"{self.n_folds} folds x {self.n_sizes} sizes{paths}: the path is traced "
-            f"{self.n_traces:,} times, {self.n_fits:,} models to score{tuning}{plain}, then one "
+            f"PathCV: {counted(self.n_rows, 'row')}, {counted(self.n_columns, 'column')}; "
+            f"{counted(self.n_folds, 'fold')} x {counted(self.n_sizes, 'size')}{paths}: the path "
+            f"is traced {counted(self.n_traces, 'time')}, {counted(self.n_fits, 'model')} to "
+            f"score{tuning}{plain}, then one "
             f"size on all rows{again}; about {max(self.memory / 2**20, 1):,.0f} MB of working "
             "memory."
         )
@@ -116,7 +119,7 @@ class WorkMeter:
         self._skipped += count
         self.done += count
         if count:
-            self.say(f"PathCV: {count:,} models are known from an earlier run")
+            self.say(f"PathCV: {counted(count, 'model')} known from an earlier run")
 
     def add(self, count: int, where: str = "") -> None:
         """Count models just fitted."""

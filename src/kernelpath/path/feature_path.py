@@ -40,6 +40,7 @@ from kernelpath.path.points import (
 )
 from kernelpath.utils.checks import is_whole
 from kernelpath.utils.progress import working
+from kernelpath.utils.words import counted
 
 if TYPE_CHECKING:
     import os
@@ -217,7 +218,7 @@ class FeaturePath(Frozen):
             return [self[j] for j in range(*i.indices(len(self)))]
         i = as_index(i)
         if not -len(self) <= i < len(self):
-            raise IndexError(f"position {i} is outside a path of {len(self)} points")
+            raise IndexError(f"position {i} is outside a path of {counted(len(self), 'point')}")
         i %= len(self)
         support, weights = self.supports[i], self._row(i)
         for fresh in (support, weights):
@@ -266,7 +267,7 @@ class FeaturePath(Frozen):
         found = ranked[self.n_selected[ranked] == k]
         if len(found) == 0:
             raise DataError(
-                f"no point has exactly {k} features; {nearest_sizes(self.n_selected, k)}"
+                f"no point has exactly {counted(k, 'feature')}; {nearest_sizes(self.n_selected, k)}"
             )
         return self[found[0]]
 
@@ -373,7 +374,7 @@ class FeaturePath(Frozen):
         most = int(sizes.max())
         between = f" (up to {most})" if most > max(sizes[0], sizes[-1]) else ""
         return (
-            f"FeaturePath(method={self.method!r}, {len(self)} points, "
-            f"{sizes[0]} to {sizes[-1]}{between} of {self.n_features} features, "
+            f"FeaturePath(method={self.method!r}, {counted(len(self), 'point')}, "
+            f"{sizes[0]} to {sizes[-1]}{between} of {counted(self.n_features, 'feature')}, "
             f"{self.parameter_name} from {ends[0]:g} to {ends[-1]:g})"
         )

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 import numpy as np
 from scipy import sparse
 
+from kernelpath.utils.words import counted
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -256,10 +258,11 @@ class PathPoint(Frozen):
     n_features = n_selected
 
     def __repr__(self) -> str:
+        note = f", note={self.note!r}" if self.note else ""
         return (
             f"PathPoint(position={self.position}, parameter={self.parameter:g}, "
-            f"{self.n_selected} of {len(self.weights)} features, value={self.value:g}, "
-            f"kkt={self.kkt:.2g}{f', note={self.note!r}' if self.note else ''})"
+            f"{self.n_selected:,} of {counted(len(self.weights), 'feature')}, "
+            f"value={self.value:g}, kkt={self.kkt:.2g}{note})"
         )
 
 
@@ -383,7 +386,7 @@ class Supports(Frozen, Sequence):
         return self.toarray().astype(dtype or bool, copy=False)
 
     def __repr__(self) -> str:
-        return f"Supports({len(self)} points, {self.csr.nnz} selected in all)"
+        return f"Supports({counted(len(self), 'point')}, {self.csr.nnz} selected in all)"
 
 
 def placed_events(events: Any, shape: tuple[int, int], names: np.ndarray | None) -> EventTable:

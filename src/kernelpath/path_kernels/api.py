@@ -16,6 +16,7 @@ from kernelpath.path_kernels.bank import Combined, KernelBank
 from kernelpath.path_kernels.columns import take_columns
 from kernelpath.tables.encoding import TableEncoder
 from kernelpath.tables.table import as_column_table, bytes_of
+from kernelpath.utils.words import counted
 
 
 def combined_kernels(
@@ -96,7 +97,9 @@ def combined_kernels(
     encoder, table = TableEncoder.fit(X)
     table = table.within_reach()
     if table.shape[1] != path.n_features:
-        raise DataError(f"X has {table.shape[1]} columns, but the path {path.n_features}.")
+        raise DataError(
+            f"X has {counted(table.shape[1], 'column')}, but the path {path.n_features}."
+        )
     _check_names("X", table.names, path.feature_names if table.names is not None else None)
     options = _as_traced(path, {"kernel": kernel, "bandwidth": bandwidth, "gamma": gamma})
     weights = path.weights[_checked_positions(positions, len(path))]

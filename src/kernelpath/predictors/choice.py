@@ -22,6 +22,16 @@ KINDS = (
     ForestPredictor,
 )  # fmt: skip
 OWN_PREDICTORS: dict[str, type] = dict(zip(PREDICTOR_NAMES, KINDS, strict=True))
+_MEDIAN = "the median of fit stands for a number, and a category is like no other"
+_LARGER = "in every tree they go where most rows of fit went"
+FATE_OF_HOLES = {
+    "weighted_kernel": "such a value is like no other",
+    "joint_rbf": _MEDIAN,
+    "logistic": _MEDIAN,
+    "boosting": _LARGER,
+    "forest": _LARGER,
+}
+"""What becomes of a missing value of a new row where fit had none, by the name of a model."""
 MOST_KERNEL_ROWS = 3000  # up to which "auto" compares kernels; beyond, boosting
 
 

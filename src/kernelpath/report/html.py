@@ -19,9 +19,17 @@ import jinja2
 
 from kernelpath.report.form import refuse_other_dicts
 from kernelpath.report.plain_text import visible
-from kernelpath.report.words import measure_words, reference_words, stability_words
+from kernelpath.report.words import (
+    feature_words,
+    measure_words,
+    n_usable,
+    reference_words,
+    row_words,
+    stability_words,
+)
 from kernelpath.utils.atomic import replacing
 from kernelpath.utils.progress import working
+from kernelpath.utils.words import counted
 
 SCRIPTS = (
     "base.js",
@@ -116,6 +124,7 @@ def render_html(
         varies=_varies(summary["points"]),
         weighted=len({w for one in summary["sizes"] for w in one["weights"]}) != 1,
         kinds={view["kind"] for view in summary["views"]},
+        usable=n_usable(summary),
         alike=_alike(summary["redundancy"]),
         agreement=_agreement(summary),
         bounded=any(v is not None for v in summary["points"]["gap"]),
@@ -233,18 +242,16 @@ def shown_name(name: object, longest: int = LONGEST_NAME) -> str:
 def _facts(summary: Mapping[str, Any], method: str) -> list[str]:
     """What was measured, in a few words each."""
     data, cv = summary["data"], summary["cv"]
-    columns = summary["n_features"] if data is None else data["n_features"]
-    facts = [_count(columns, "column")]
+    facts = [feature_words(summary if data is None else data)]
     if data is not None:
-        facts.insert(0, _count(data["n_rows"], "row"))
+        facts.insert(0, row_words(data))
         classes = data["target"].get("classes")
-        if classes:
-            kinds = "1 class" if len(classes) == 1 else f"{len(classes):,} classes"
-        facts.append(f"{data['task']}, {kinds}" if classes else data["task"])
+        kinds = f", {counted(len(classes), 'class', 'classes')}" if classes else ""
+        facts.append(f"{data['task']}{kinds}")
     facts.append(f"method {method}")
     if cv is not None:
         facts += [
-            _count(cv["n_folds"], "fold"),
+            counted(cv["n_folds"], "fold"),
             f"measured by {measure_words(cv['scoring'])}",
             f"size chosen by the rule “{RULES.get(cv['rule'], _words(cv['rule']))}”",
         ]
@@ -300,10 +307,6 @@ def _alike(section: Mapping[str, Any] | None) -> dict[str, Any] | None:
         f"more alike than {most:.2f}, where 1 means that two say the same."
     )
     return {"drawn": most >= ALIKE, "words": words}
-
-
-def _count(n: int, noun: str) -> str:
-    return f"{n:,} {noun}" + ("" if n == 1 else "s")
 
 
 def _words(name: str) -> str:
@@ -372,7 +375,7 @@ def _template() -> Any:
         "score": _score,
         "weight": _weight,
         "python": _python,
-        "counted": _count,
+        "counted": counted,
         "capitalized": _capitalized,
         "joined": _joined,
     }

@@ -9,6 +9,7 @@ import numpy as np
 
 from kernelpath.path.feature_path import FeaturePath
 from kernelpath.report.words import score_words
+from kernelpath.utils.words import counted
 
 WIDTH, HEIGHT, MARGIN = 320, 90, 8
 MOST_ROWS, LONGEST = 8, 60
@@ -84,7 +85,7 @@ def _table(summary: dict[str, Any]) -> str:
     if summary["cv"] is not None:
         wanted = summary["cv"]["chosen"]["n_features"]
         size = next(one for one in sizes if one["n_features"] == wanted)
-        few = "1 feature" if wanted == 1 else f"{wanted:,} features"
+        few = counted(wanted, "feature")
         words = f"{few}: {score_words(summary['cv']['chosen'])}"
     else:
         size = [one for one in sizes if one["n_features"] <= MOST_ROWS][-1:] or sizes[:1]

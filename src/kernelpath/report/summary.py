@@ -6,7 +6,7 @@ Pictures, pages and tables are drawn from this dict and compute nothing.  Its fo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,11 +23,13 @@ from kernelpath.report.summary_lines import sizes_at_junctures, weight_lines
 from kernelpath.report.summary_views import MOST_COMPARED, feature_views, redundancy
 from kernelpath.report.words import headline, remarks
 from kernelpath.tables.encoding import TableEncoder
-from kernelpath.tables.kinds import ColumnReading
+from kernelpath.tables.missing import LeftOut, kept_rows
+from kernelpath.tables.reading import one_column
 from kernelpath.tables.table import Table, refuse_infinite_columns
 from kernelpath.tables.targets import as_vector, infer_task
 from kernelpath.tracers.any_selector import nearest_to_grid
 from kernelpath.utils.progress import working
+from kernelpath.utils.words import counted
 
 if TYPE_CHECKING:
     from kernelpath.estimators.path_cv import PathCV
@@ -49,41 +51,58 @@ def summarize_path(
     sizes: Sequence[int] | None = None,
     task: str = "auto",
     kernel: Any = None,
+    missing: str | None = None,
+    identifiers: str | None = None,
+    left_out: LeftOut | None = None,
 ) -> dict[str, Any]:
     """Summary of a path; with the table, also of the data and of the heaviest features.
 
     ``kernel`` is that of a feature, where the path knows only its text: an object of a class.
+    ``missing`` and ``identifiers`` are what the path was traced with, where it does not know that
+    itself, and ``left_out`` are rows that X does not hold any more.
     """
-    table = target = None
-    readings: dict[int, ColumnReading] = {}
-    if X is not None:
-        encoder, table = TableEncoder.fit(X)
-        readings = encoder.readings
-        if table.shape[1] != path.n_features:
-            raise ValueError(f"X has {table.shape[1]} columns, but the path {path.n_features}")
-        if y is None:
-            raise ValueError("a summary of the data needs the target y as well as X")
-        refuse_infinite_columns(table)
-        target = as_vector(y)
-        if task == "auto":  # the path knows what it was traced for
-            task = path.provenance.get("task", task)
-        task = infer_task(target, task)
     maker = _Maker(path, sizes_of(path) if sizes is None else list(sizes))
-    if table is not None and target is not None:
-        maker.add_data(table, target, task, readings, kernel)
+    if X is None:
+        return maker.finish()
+    if y is None:
+        raise ValueError("a summary of the data needs the target y as well as X")
+    table = TableEncoder.fit(X)[1]
+    if table.shape[1] != path.n_features:
+        columns = counted(table.shape[1], "column")
+        raise ValueError(f"X has {columns}, but the path {path.n_features}")
+    known = path.provenance.get("parameters", {})
+    if (identifiers or known.get("identifiers", "drop")) == "drop":
+        table = table.without_identifiers(but=np.flatnonzero(ever_selected(path)))
+    target, left_out = one_column(y), left_out or LeftOut()
+    kept = None
+    if len(target) == table.n_rows:
+        kept = kept_rows(table, target, missing or known.get("missing", "kernel"))
+    if kept is not None:
+        table, target = table.take(kept.rows), target[kept.rows]
+        left_out += kept.left_out
+    refuse_infinite_columns(table)
+    target = as_vector(target)
+    if task == "auto":  # the path knows what it was traced for
+        task = path.provenance.get("task", task)
+    task = infer_task(target, task)
+    maker.add_data(table, target, task, kernel, left_out=left_out)
     return maker.finish()
 
 
 @working("summary")
-def summarize_cv(model: PathCV) -> dict[str, Any]:
-    """Summary of a fitted cross-validation; without training rows the data are left out."""
+def summarize_cv(model: PathCV, left_out: LeftOut | None = None) -> dict[str, Any]:
+    """Summary of a fitted cross-validation; without training rows the data are left out.
+
+    ``left_out`` are rows that the model was not given.
+    """
     scores, point = model.scores_, model.operating_point_
     maker = _Maker(model.path_, scores.n_features.tolist(), chosen=point.n_features)
     run = vars(model).get("_run")
     if run is not None:
         study = run.study
         kernel = _kernel_object(study.selector)
-        maker.add_data(study.rows, study.y, model.task_, run.encoder.readings, kernel)
+        rows = study.left_out + (left_out or LeftOut())
+        maker.add_data(study.rows, study.y, model.task_, kernel, scores.scoring, rows)
     return maker.finish(model)
 
 
@@ -217,13 +236,17 @@ class _Maker:
         table: Table,
         y: NDArray,
         task: str,
-        readings: Mapping[int, ColumnReading],
         given: Any = None,
+        scoring: str | None = None,
+        left_out: LeftOut | None = None,
     ) -> None:
         """Facts about the table, and views of the heaviest features by the kernel ``given``."""
-        self._out["data"] = describe_data(table.in_own_units(), y, task)
+        in_use, readings = ever_selected(self._path), table.readings
+        self._out["data"] = describe_data(table.in_own_units(), y, task, left_out, in_use)
         table = table.within_reach()
-        self._out["notices"] = notices(self._out["data"]) + identifier_notices(table)
+        self._out["notices"] = notices(self._out["data"], scoring) + identifier_notices(
+            table, in_use
+        )
         order = self._heaviest()
         if not order:
             return
@@ -289,6 +312,14 @@ def _rounded(view: dict[str, Any]) -> dict[str, Any]:
         if name in view:
             result[name] = [numbers(row, 5) for row in view[name]]
     return result
+
+
+def ever_selected(path: FeaturePath) -> NDArray[np.bool_]:
+    """Columns that are selected somewhere on a path, also with weight 0."""
+    found = np.zeros(path.n_features, dtype=bool)
+    found[path.weights.indices] = True
+    sizes = path.sizes[path.sizes > 0]
+    return found | path.at(n_features=int(sizes[-1])).support if len(sizes) else found
 
 
 def _has(path: FeaturePath, k: int) -> bool:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from kernelpath.tables.constant import constant_columns
+from kernelpath.tables.missing import LeftOut
 from kernelpath.tables.table import Table
 from kernelpath.utils.units import in_units, size_exponent
+from kernelpath.utils.words import counted
 
 RARE_CLASS = 0.1
 """A class with a smaller share of the rows makes accuracy say little."""
@@ -18,20 +22,46 @@ MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 SHIFT = np.uint64(29)
 
 
-def describe_data(table: Table, y: NDArray, task: str) -> dict[str, Any]:
-    """Size, target and odd columns of a table, as plain numbers and text."""
-    n_rows, n_columns = table.shape
+def describe_data(
+    table: Table,
+    y: NDArray,
+    task: str,
+    left_out: LeftOut | None = None,
+    in_use: NDArray[np.bool_] | None = None,
+) -> dict[str, Any]:
+    """Size, target and odd columns of a table, as plain numbers and text.
+
+    ``left_out`` are rows that are not in the table, and ``in_use`` columns that are selected
+    somewhere, also where they tell nothing.
+    """
     constant = constant_columns(table)
-    held = np.delete(constant, table.identifiers)  # those are left out, whatever they hold
     return {
-        "n_rows": n_rows,
-        "n_features": n_columns,
+        **describe_counts(table, left_out, in_use, constant),
         "sparse": bool(sp.issparse(table.values)),
         "n_categorical": int(np.count_nonzero(table.categorical)),
-        "n_constant": int(held.sum()),
         "n_duplicates": int(n_duplicates(table.values, constant)),
         "task": task,
         "target": _describe_target(y, task),
+    }
+
+
+def describe_counts(
+    table: Table,
+    left_out: LeftOut | None = None,
+    in_use: NDArray[np.bool_] | None = None,
+    constant: NDArray[np.bool_] | None = None,
+) -> dict[str, Any]:
+    """Rows and columns of a table, and how many are left out for which reason."""
+    n_rows, n_columns = table.shape
+    names_rows = np.isin(np.arange(n_columns), table.identifiers)
+    nothing = constant_columns(table) if constant is None else constant
+    used = np.zeros(n_columns, dtype=bool) if in_use is None else in_use
+    return {
+        "n_rows": n_rows,
+        "rows_left_out": asdict(left_out or LeftOut()),
+        "n_features": n_columns,
+        "n_identifiers": int(np.count_nonzero(names_rows & ~used)),
+        "n_constant": int(np.count_nonzero(nothing & ~names_rows & ~used)),
     }
 
 
@@ -53,8 +83,11 @@ def _describe_target(y: NDArray, task: str) -> dict[str, Any]:
     }
 
 
-def notices(data: dict[str, Any]) -> list[dict[str, str]]:
-    """Sentences about what a reader of the results should know of the data."""
+def notices(data: dict[str, Any], scoring: str | None = None) -> list[dict[str, str]]:
+    """Sentences about what a reader of the results should know of the data.
+
+    ``scoring`` is the measure of the scores, if there are any.
+    """
     found = []
     if data["n_constant"]:
         found.append(("constant", _columns(data["n_constant"], "constant and cannot be selected")))
@@ -70,49 +103,45 @@ def notices(data: dict[str, Any]) -> list[dict[str, str]]:
     classes = data["target"].get("classes")
     if classes:
         smallest = min(classes, key=lambda one: one["count"])
-        share = smallest["count"] / data["n_rows"]
-        if share < RARE_CLASS:
-            found.append(
-                (
-                    "imbalance",
-                    f"Only {smallest['count']:,} of {data['n_rows']:,} rows "
-                    f"({100 * share:.1f} %) {'is' if smallest['count'] == 1 else 'are'} of the "
-                    f"class {smallest['label']!r}: accuracy says little here; prefer balanced "
-                    "accuracy or the area under the ROC curve.",
-                )
-            )
+        if smallest["count"] < RARE_CLASS * data["n_rows"]:
+            found.append(("imbalance", _rare_words(smallest, data["n_rows"], scoring)))
     if data["n_rows"] < FEW_ROWS:
-        few = "1 row is" if data["n_rows"] == 1 else f"{data['n_rows']} rows are"
-        text = f"{few} few: scores and rankings vary a lot by chance."
+        few = counted(data["n_rows"], "row")
+        text = f"{few} {_are(data['n_rows'])} few: scores and rankings vary a lot by chance."
         found.append(("few_rows", text))
     return [{"kind": kind, "text": text} for kind, text in found]
 
 
-def identifier_notices(table: Table) -> list[dict[str, str]]:
+def _rare_words(smallest: dict[str, Any], n_rows: int, scoring: str | None) -> str:
+    """How rare a class is; and what to think of accuracy, unless another measure was taken."""
+    count, label = smallest["count"], smallest["label"]
+    share = f"Only {count:,} of {n_rows:,} rows ({100 * count / n_rows:.1f} %)"
+    text = f"{share} {_are(count)} of the class {label!r}"
+    if scoring not in (None, "accuracy"):
+        return f"{text}."
+    return (
+        f"{text}: accuracy says little here; prefer balanced accuracy or the area under the ROC "
+        "curve."
+    )
+
+
+def identifier_notices(table: Table, in_use: NDArray[np.bool_]) -> list[dict[str, str]]:
     """Which columns were left out because they name rows."""
-    if len(table.identifiers) == 0:
+    columns = table.identifiers[~in_use[table.identifiers]]
+    if len(columns) == 0:
         return []
-    label, one = table.label(table.identifiers), len(table.identifiers) == 1
+    label, one = table.label(columns), len(columns) == 1
     text = f"{label[0].upper()}{label[1:]} {'names' if one else 'name'} rows and "
     text += "is left out." if one else "are left out."
     return [{"kind": "identifiers", "text": text}]
 
 
 def _columns(count: int, one: str, many: str | None = None) -> str:
-    if count == 1:
-        return f"1 column is {one}."
-    return f"{count:,} columns are {many or one}."
+    return f"{counted(count, 'column')} {_are(count)} {one if count == 1 else many or one}."
 
 
-def constant_columns(table: Table) -> NDArray[np.bool_]:
-    """Columns with one value only."""
-    values = table.values
-    if not sp.issparse(values):
-        nothing = np.isnan(values).all(axis=0) if values.dtype.kind == "f" else False
-        return np.asarray((values.max(axis=0) == values.min(axis=0)) | nothing)
-    columns = values.tocsc()
-    high, low = (np.asarray(f(axis=0).todense()).ravel() for f in (columns.max, columns.min))
-    return high == low
+def _are(count: int) -> str:
+    return "is" if count == 1 else "are"
 
 
 # -- columns that equal an earlier one: hashed in one pass, then compared --------------------------

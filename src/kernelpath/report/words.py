@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,9 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from kernelpath.report.summary_lines import turns
+from kernelpath.tables.missing import LeftOut
 from kernelpath.utils.provenance import ANOTHER_BRANCH
+from kernelpath.utils.words import counted, listed
 
 BRANCH_WORDS = (
     "The path is another branch than the one that starts at no weights: a search beside that one "
@@ -48,6 +51,41 @@ def measure_words(scoring: str) -> str:
     return f"negative {words[4:]}" if words.startswith("neg ") else words
 
 
+def n_usable(summary: Mapping[str, Any]) -> int:
+    """Columns that can be selected: neither constant nor naming rows, as far as that is known."""
+    data = summary.get("data")
+    if data is None:
+        return summary["n_features"]
+    return data["n_features"] - data.get("n_constant", 0) - data.get("n_identifiers", 0)
+
+
+def feature_words(data: Mapping[str, Any]) -> str:
+    """How many features there are, and which columns are none.
+
+    Examples
+    --------
+    >>> feature_words({"n_features": 8, "n_constant": 2, "n_identifiers": 1})
+    '5 features (1 identifier and 2 constant columns left out)'
+    """
+    named, constant = data.get("n_identifiers", 0), data.get("n_constant", 0)
+    found = counted(data["n_features"] - named - constant, "feature")
+    parts = [counted(named, "identifier")] if named else []
+    parts += [counted(constant, "constant column")] if constant else []
+    return f"{found} ({listed(parts)} left out)" if parts else found
+
+
+def row_words(data: Mapping[str, Any]) -> str:
+    """How many rows there are, and which were left out.
+
+    Examples
+    --------
+    >>> row_words({"n_rows": 108, "rows_left_out": {"no_target": 7, "missing": 5, "no_weight": 0}})
+    '108 rows (7 without a target and 5 with missing values left out)'
+    """
+    left_out, found = LeftOut(**data.get("rows_left_out", {})), counted(data["n_rows"], "row")
+    return f"{found} ({left_out.words()} left out)" if left_out else found
+
+
 def headline(summary: dict[str, Any]) -> str:
     """The result in a sentence: the model that one gets first; then what does better, if anything.
 
@@ -58,7 +96,7 @@ def headline(summary: dict[str, Any]) -> str:
         return " ".join([_path_words(summary), *_turn_words(summary)])
     return " ".join(
         [
-            _score_sentence(cv, summary["n_features"]),
+            _score_sentence(cv, n_usable(summary)),
             *_better_baseline(summary),
             *_better_reference(summary),
         ]
@@ -67,7 +105,7 @@ def headline(summary: dict[str, Any]) -> str:
 
 def _path_words(summary: dict[str, Any]) -> str:
     """How many features the points of the path select."""
-    total, sizes = summary["n_features"], summary["points"]["n_selected"]
+    total, sizes = n_usable(summary), summary["points"]["n_selected"]
     low, high = min(sizes, default=0), max(sizes, default=0)
     if high == 0:
         ranked = "; features can only be ranked" if summary["sizes"] else ""
@@ -76,7 +114,7 @@ def _path_words(summary: dict[str, Any]) -> str:
         end = "is selected" if low == high else "is selected on a part of the path"
         return f"The one feature {end}."
     if low == high:
-        return f"{high:,} of {total:,} features {'is' if high == 1 else 'are'} selected."
+        return f"{high:,} of {counted(total, 'feature')} {'is' if high == 1 else 'are'} selected."
     first, last = (f"{size:,}" if size else "none" for size in (sizes[0], sizes[-1]))
     if {sizes[0], sizes[-1]} == {low, high}:
         return f"The path leads from {first} to {last} of {total:,} features."
@@ -273,7 +311,7 @@ def stability_words(summary: dict[str, Any]) -> str:
     if missing == [total]:
         parts.append(f"At all {total:,} features there is no index: every fold chooses all.")
     elif missing:
-        few = _features(missing[0]) if len(missing) == 1 else f"{len(missing):,} sizes"
+        few = _features(missing[0]) if len(missing) == 1 else counted(len(missing), "size")
         parts.append(f"At {few} there is no index: {_why_undefined(summary, missing)}.")
     return " ".join(parts)
 
@@ -289,4 +327,4 @@ def _why_undefined(summary: dict[str, Any], missing: list[int]) -> str:
 
 
 def _features(count: int) -> str:
-    return f"{count:,} feature{'' if count == 1 else 's'}"
+    return counted(count, "feature")

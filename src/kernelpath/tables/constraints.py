@@ -6,7 +6,6 @@ are read here.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
@@ -16,9 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelpath.errors import DataError, naming
+from kernelpath.errors import DataError, naming, nearest
 from kernelpath.tables.table import Table, is_missing, quoted_name, unmasked
 from kernelpath.utils import checks
+from kernelpath.utils.words import counted
 
 SETTINGS = ("must_include", "feature_groups", "costs")
 LARGEST_COST = 1e100
@@ -96,6 +96,11 @@ class Constraints:
         """Whether any choice is allowed, though it may cost something."""
         alone = self.n_units == len(self.unit)
         return alone and bool(self.reachable.all()) and not self.kept.any()
+
+    @property
+    def brought(self) -> NDArray[np.bool_]:
+        """Columns that are in for another reason than what they tell: they must, or in a group."""
+        return self.kept | (self.unit_sizes > 1)[self.unit]
 
     @cached_property
     def unit_sizes(self) -> NDArray[np.intp]:
@@ -194,7 +199,7 @@ def columns_of(given: Any, table: Table, setting: str = "must_include") -> NDArr
         if _named(given):
             values = _in_order(given, table, setting)
         if len(values) != n:
-            raise _wrong(f"a mask for {setting} needs {n} values, got {len(values)}.")
+            raise _wrong(f"a mask for {setting} needs {counted(n, 'value')}, got {len(values)}.")
         return np.flatnonzero(values)
     names = _places(table) if any(isinstance(value, str) for value in values) else {}
     return np.unique(np.concatenate([_matching(value, names, n, setting) for value in values]))
@@ -244,7 +249,7 @@ def _matching(one: Any, names: dict[str, int], n: int, setting: str) -> NDArray[
             return np.array(found, dtype=np.intp)
         what = "pattern" if PATTERN in one else "column"
         verb = "which no column has" if PATTERN in one else "which X does not have"
-        near = difflib.get_close_matches(one, names, n=1)
+        near = nearest(one, list(names))
         hint = f"; did you mean {quoted_name(near[0])}?" if near else "."
         raise _wrong(f"{setting} names the {what} {quoted_name(one)}, {verb}{hint}")
     if not checks.is_whole(one) or not 0 <= one < n:

@@ -18,6 +18,7 @@ from kernelpath.tables.table import (
     is_frame,
     plain_table,
 )
+from kernelpath.utils.words import counted
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,8 @@ class TableEncoder:
         Columns are read in units of ``2**exponents``; None for those of the user.
     fill : ndarray or None
         What stands for a missing value in each column; None where they stay NaN.
+    holes : ndarray of bool or None
+        Columns with missing values in fit; None where that is not known.
 
     Examples
     --------
@@ -50,6 +53,7 @@ class TableEncoder:
     readings: dict[int, ColumnReading] = field(default_factory=dict)
     exponents: NDArray[np.int64] | None = None
     fill: NDArray[np.float64] | None = None
+    holes: NDArray[np.bool_] | None = None
 
     @classmethod
     def fit(cls, X: Any) -> tuple[TableEncoder, Table]:
@@ -77,7 +81,8 @@ class TableEncoder:
         X = plain_table(X)
         if getattr(X, "ndim", 2) == 2 and X.shape[1] != self.n_columns:
             raise DataError(
-                f"X has {X.shape[1]} features, but {self.n_columns} features were seen in fit."
+                f"X has {counted(X.shape[1], 'feature')}, but {counted(self.n_columns, 'feature')} "
+                "were seen in fit."
             )
         if is_frame(X):
             return frame_as_table(X, self.readings)

@@ -24,6 +24,7 @@ import numpy as np
 from kernelpath.errors import DataError
 from kernelpath.tables.kinds import MISSING_TEXTS
 from kernelpath.tables.table import quoted_name
+from kernelpath.utils.words import counted
 
 _TEXT, _SVM = (".csv", ".tsv", ".txt"), (".svm", ".libsvm", ".svmlight")
 _TEXT_CODECS, _SVM_CODECS = (".gz", ".bz2", ".xz", ".zst"), (".gz", ".bz2")
@@ -297,8 +298,8 @@ def _read_npz(path: Path, max_columns: int | None) -> Matrix:
     known = None if names is None else np.ravel(names).astype(str).tolist()
     if known is not None and len(known) != X.shape[1]:
         raise DataError(
-            f"X has {X.shape[1]} columns, but there are {len(known)} feature names: save arrays "
-            "that agree"
+            f"X has {counted(X.shape[1], 'column')}, but {counted(len(known), 'feature name')}: "
+            "save arrays that agree"
         )
     return Matrix(X, held.get("y"), known)
 
@@ -312,7 +313,8 @@ def _check_sparse_shape(held: dict[str, np.ndarray], max_columns: int | None, n_
     _check_width(n_columns, max_columns, n_bytes)
     if "y" in held and held["y"].size != n_rows:
         raise DataError(
-            f"X has {n_rows} rows, but there are {held['y'].size} labels: save arrays that agree"
+            f"X has {counted(n_rows, 'row')}, but y {counted(held['y'].size, 'label')}: save "
+            "arrays that agree"
         )
     if 8 * n_rows > max(_FREE_BYTES, _MOST_INFLATED * n_bytes):
         raise DataError(f"has {n_rows:,} rows in {n_bytes:,} bytes: write the file again")

@@ -14,7 +14,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -29,8 +29,11 @@ from kernelpath.tables.table import (
     columns_with_holes,
     refuse_infinite_columns,
 )
-from kernelpath.tables.targets import plain_weight
+from kernelpath.tables.targets import check_weight_shape, plain_weight, refuse_one_target
 from kernelpath.utils.warn import warn
+from kernelpath.utils.words import counted, listed
+
+DROPPED = " (missing='drop')"
 
 
 @dataclass(frozen=True)
@@ -99,10 +102,46 @@ def check_missing(missing: Any) -> str:
     return missing
 
 
-def rows_to_keep(table: Table, y: NDArray, missing: str) -> NDArray[np.intp] | None:
+@dataclass(frozen=True)
+class LeftOut:
+    """How many rows were left out: without a target, with missing values, and of weight 0.
+
+    Examples
+    --------
+    >>> left_out = LeftOut(no_target=7) + LeftOut(missing=1)
+    >>> left_out.words()
+    '7 without a target and 1 with missing values'
+    """
+
+    no_target: int = 0
+    missing: int = 0
+    no_weight: int = 0
+
+    def __add__(self, other: LeftOut) -> LeftOut:
+        return LeftOut(*(a + b for a, b in zip(astuple(self), astuple(other))))
+
+    def __bool__(self) -> bool:
+        return any(astuple(self))
+
+    def words(self, noun: bool = False, why: str = "") -> str:
+        """Counts and reasons; ``noun`` says that they are rows, and ``why`` what dropped some."""
+        reasons = ("without a target", f"with missing values{why}", "of weight 0")
+        counts = [(count, what) for count, what in zip(astuple(self), reasons) if count]
+        return listed([f"{counted(n, 'row') if noun else f'{n:,}'} {what}" for n, what in counts])
+
+
+@dataclass(frozen=True, eq=False)
+class KeptRows:
+    """Which rows are kept, and how many are not."""
+
+    rows: NDArray[np.intp]
+    left_out: LeftOut
+
+
+def kept_rows(table: Table, y: NDArray, missing: str) -> KeptRows | None:
     """Rows with a target and, where the others are dropped, without missing values; None for all.
 
-    What is left out is said in one sentence.
+    Rows that leave one class or value are refused.
     """
     absent = missing_targets(y)
     holes = np.zeros(table.n_rows, dtype=bool)
@@ -114,17 +153,24 @@ def rows_to_keep(table: Table, y: NDArray, missing: str) -> NDArray[np.intp] | N
     if len(kept) == 0:
         what = "a missing value" if holes.any() else "no target"
         error = DataError(
-            f"All {table.n_rows} rows have {what}; nothing is left"
+            f"All {counted(table.n_rows, 'row')} have {what}; nothing is left"
             + ("; choose missing='kernel' or missing='impute'." if holes.any() else ".")
         )
         raise naming(error, "missing")
-    parts = []
-    if absent.any():
-        parts.append(f"{_rows(absent.sum())} without a target")
-    if holes.any():
-        parts.append(f"{_rows(holes.sum())} with missing values (missing='drop')")
-    left_out = MissingValuesWarning(f"Left out: {' and '.join(parts)}, of {table.n_rows:,}.")
-    warn(naming(left_out, "missing"))
+    left_out = LeftOut(int(absent.sum()), int(holes.sum()))
+    way = "choose missing='kernel' or missing='impute'" if holes.any() else "give rows of another"
+    are = "is" if absent.sum() + holes.sum() == 1 else "are"
+    refuse_one_target(y, kept, f"{left_out.words(noun=True, why=DROPPED)} {are}", way)
+    return KeptRows(kept, left_out)
+
+
+def rows_to_keep(table: Table, y: NDArray, missing: str) -> KeptRows | None:
+    """The same; what is left out is said in one sentence."""
+    kept = kept_rows(table, y, missing)
+    if kept is not None:
+        parts = kept.left_out.words(noun=True, why=DROPPED)
+        text = f"Left out: {parts}, of {table.n_rows:,}."
+        warn(naming(MissingValuesWarning(text), "missing"))
     return kept
 
 
@@ -135,14 +181,17 @@ def with_targets(table: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]
     kept = rows_to_keep(table, y, "kernel")
     if kept is None:
         return table, y, sample_weight
-    return table.take(kept), np.asarray(y)[kept], weights_of(sample_weight, kept)
+    weights = weights_of(sample_weight, kept.rows, table.n_rows)
+    return table.take(kept.rows), np.asarray(y)[kept.rows], weights
 
 
-def weights_of(sample_weight: Any, kept: NDArray[np.intp]) -> Any:
-    """Weights of the rows that are kept; one number stays one number."""
+def weights_of(sample_weight: Any, kept: NDArray[np.intp], n_rows: int) -> Any:
+    """Weights of the rows that are kept, of one weight for each; one number stays one number."""
     if sample_weight is None or np.ndim(sample_weight) == 0:
         return sample_weight
-    return np.asarray(plain_weight(sample_weight))[kept]
+    weights = np.asarray(plain_weight(sample_weight))
+    check_weight_shape(weights, n_rows)
+    return weights[kept]
 
 
 def refuse_unusable(table: Table, missing: str) -> None:
@@ -182,7 +231,3 @@ def _rows_with_holes(table: Table) -> NDArray[np.bool_]:
     elif values.dtype.kind == "f":
         found |= np.isnan(values).any(axis=1)
     return found
-
-
-def _rows(count: int) -> str:
-    return f"{count:,} row" + ("s" if count != 1 else "")

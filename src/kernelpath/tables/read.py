@@ -6,16 +6,15 @@ refused here could not be used by any of them.
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from kernelpath.errors import DataError
+from kernelpath.errors import DataError, nearest
 from kernelpath.tables.formats import (
     MAX_COLUMNS,
     Matrix,
@@ -27,6 +26,9 @@ from kernelpath.tables.formats import (
     read_file,
 )
 from kernelpath.tables.kinds import ColumnReading, Kind
+from kernelpath.tables.missing import LeftOut
+from kernelpath.tables.targets import refuse_one_target
+from kernelpath.utils.words import counted
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +46,8 @@ class LoadedTable:
         that hold text or categories.
     dropped, notes : tuple of str
         Columns left out by request or as a row index; what was done unasked, as sentences.
+    left_out : LeftOut
+        Rows of the file that are not here.
     """
 
     X: Any
@@ -55,6 +59,7 @@ class LoadedTable:
     source: str
     text_columns: list[str]
     notes: tuple[str, ...]
+    left_out: LeftOut = field(default_factory=LeftOut)
 
 
 def read_table(
@@ -148,8 +153,8 @@ def _columns_of(held: Matrix, wanted: Sequence[str], order: list[str]) -> dict[s
     if held.cut_short:
         if width > len(order):
             raise DataError(
-                f"has {width} columns, but the model was fitted on {len(order)}: give a file with "
-                "the same columns"
+                f"has {counted(width, 'column')}, but the model was fitted on {len(order)}: give a "
+                "file with the same columns"
             )
         X.resize((X.shape[0], len(order)))
         names = order
@@ -169,9 +174,8 @@ def _check_there(wanted: Sequence[str], names: Sequence[str]) -> None:
     if missing := [name for name in wanted if name not in known]:
         what = "column" if len(missing) == 1 else "columns"
         verb = "is" if len(missing) == 1 else "are"
-        near = difflib.get_close_matches(missing[0], names[:30_000], n=1)
-        same = [known for known in names if known.casefold() == missing[0].casefold()]
-        hint = f"; did you mean {quote(*(same or near)[:1])}?" if same or near else ""
+        near = nearest(missing[0], names)
+        hint = f"; did you mean {quote(*near)}?" if near else ""
         raise DataError(
             f"{what} {quote(*missing)} {verb} missing, which the model needs: add the columns, or "
             f"check their names{hint}"
@@ -202,7 +206,8 @@ def to_target(values: Any, *, name: str = "y") -> np.ndarray:
 
     series, label = pd.Series(values), f"target {quote(name)}"
     if missing := int(series.isna().sum()):
-        raise DataError(f"{label} is missing in {missing} of {len(series)} rows: remove those rows")
+        rows = counted(len(series), "row")
+        raise DataError(f"{label} is missing in {missing:,} of {rows}: leave such rows out")
     if isinstance(series.dtype, pd.CategoricalDtype):
         series = series.astype(series.cat.categories.dtype)
     kind = pd.api.types.infer_dtype(series, skipna=False)
@@ -219,7 +224,7 @@ def to_target(values: Any, *, name: str = "y") -> np.ndarray:
 
 def _unknown(name: str, names: Sequence[str]) -> DataError:
     same = [known for known in names if known.strip().casefold() == name.strip().casefold()]
-    near = difflib.get_close_matches(name, names[:30_000], n=5)  # slow for very many names
+    near = nearest(name, names, n=5)
     if same:
         hint = f"there is {quote(*same)}; upper case, lower case and spaces count"
     elif all(re.fullmatch(r"\s*[-+]?\d*\.?\d+([eE][-+]?\d+)?\s*", known) for known in names):
@@ -227,7 +232,7 @@ def _unknown(name: str, names: Sequence[str]) -> DataError:
     elif near:
         hint = f"did you mean {quote(*near)}?"
     else:
-        hint = f"choose among the {len(names)} columns {quote(*names)}"
+        hint = f"choose among the {counted(len(names), 'column')} {quote(*names)}"
     return DataError(f"no column {quote(name)}: {hint}")
 
 
@@ -237,7 +242,7 @@ def _kept(names: list[str], unwanted: dict[str, None], n_rows: int) -> list[int]
     if not (kept := [j for j, name in enumerate(names) if name not in unwanted]):
         raise DataError("no feature column is left: the table needs one besides the target")
     if n_rows < 2:
-        raise DataError(f"holds {n_rows} row(s): at least 2 are needed")
+        raise DataError(f"holds {counted(n_rows, 'row')}: at least 2 are needed")
     return kept
 
 
@@ -256,19 +261,19 @@ def _from_matrix(
     names = names or [f"x{j}" for j in range(X.shape[1])]
     check_names(names)
     if labels.size != X.shape[0]:
-        raise DataError(
-            f"X has {X.shape[0]} rows, but there are {labels.size} labels: save arrays that agree"
-        )
+        rows, held_labels = counted(X.shape[0], "row"), counted(labels.size, "label")
+        raise DataError(f"X has {rows}, but y {held_labels}: save arrays that agree")
     kept = _kept(names, unwanted, X.shape[0])
     X = X[:, kept] if unwanted else X
     # Integers would overflow in differences and squares.
     X = X.astype(np.result_type(X.dtype, np.float32) if X.dtype.kind == "f" else np.float64)
     names = [names[j] for j in kept]
     labels, kept_rows, more = _with_target(labels.ravel(), "y")
+    left_out = LeftOut(0 if kept_rows is None else X.shape[0] - len(kept_rows))
     X = X if kept_rows is None else X[kept_rows]
     y = to_target(labels)
     notes = (*notes, *more)
-    return LoadedTable(X, y, names, "y", tuple(unwanted), X.shape[0], source, [], notes)
+    return LoadedTable(X, y, names, "y", tuple(unwanted), X.shape[0], source, [], notes, left_out)
 
 
 def _with_target(values: Any, name: str) -> tuple[Any, np.ndarray | None, tuple[str, ...]]:
@@ -281,9 +286,12 @@ def _with_target(values: Any, name: str) -> tuple[Any, np.ndarray | None, tuple[
         return values, None, said
     if missing.all():
         raise DataError(f"target {quote(name)} is missing in every row: nothing is left")
-    kept = np.flatnonzero(~missing)
-    have, were = ("has", "was") if missing.sum() == 1 else ("have", "were")
-    note = f"{missing.sum():,} of {len(missing):,} rows {have} no target and {were} left out."
+    kept, count = np.flatnonzero(~missing), int(missing.sum())
+    are = "is" if count == 1 else "are"
+    why = f"{LeftOut(no_target=count).words(noun=True)} {are}"
+    refuse_one_target(np.asarray(values, dtype=object), kept, why, "give rows of another")
+    have, were = ("has", "was") if count == 1 else ("have", "were")
+    note = f"{count:,} of {len(missing):,} rows {have} no target and {were} left out."
     return values[~missing], kept, (*said, note)
 
 
@@ -324,8 +332,9 @@ def _from_arrow(
     features = [name for name in names if name != target]
     kept = [features[j] for j in _kept(features, dropped, table.num_rows)]
     labels, kept_rows, more = _with_target(table.column(target).to_pandas(), target)
+    left_out = LeftOut(0 if kept_rows is None else table.num_rows - len(kept_rows))
     table = table if kept_rows is None else table.take(kept_rows)
     y = to_target(labels, name=target)
     X, text = plain_frame(table.select(kept))
-    notes = (*notes, *more)
-    return LoadedTable(X, y, kept, target, tuple(dropped), table.num_rows, source, text, notes)
+    n_rows, notes = table.num_rows, (*notes, *more)
+    return LoadedTable(X, y, kept, target, tuple(dropped), n_rows, source, text, notes, left_out)

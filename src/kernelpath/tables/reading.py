@@ -5,6 +5,7 @@ Both leave names and counts with the estimator, as scikit-learn does.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -12,16 +13,17 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import column_or_1d, validate_data
 
-from kernelpath.errors import DataError, ReadingWarning, naming
-from kernelpath.tables.constraints import columns_of
+from kernelpath.errors import DataError, MissingValuesWarning, ReadingWarning, naming
+from kernelpath.tables.constraints import Constraints, columns_of
 from kernelpath.tables.encoding import TableEncoder
 from kernelpath.tables.kinds import Kind
-from kernelpath.tables.missing import Imputer, rows_to_keep, without_holes
+from kernelpath.tables.missing import Imputer, LeftOut, rows_to_keep, without_holes
 from kernelpath.tables.table import (
     Table,
     as_column_table,
     as_pandas,
     column_list,
+    columns_with_holes,
     holds_text,
     is_frame,
     naming_text,
@@ -30,8 +32,11 @@ from kernelpath.tables.table import (
 )
 from kernelpath.tables.targets import plain_target
 from kernelpath.utils.warn import warn
+from kernelpath.utils.words import counted
 
 DROP = "drop"
+BRINGING = ("must_include", "feature_groups")
+"""Settings that bring columns in for another reason than what they tell."""
 SAID = {
     Kind.POINT: "read as numbers, without signs and marks between thousands: {}",
     Kind.COMMA: "read as numbers with a decimal comma: {}",
@@ -42,20 +47,30 @@ SAID = {
     Kind.IDENTIFIER: "left out as identifiers, with a value of its own in nearly every row: {} "
     "(identifiers='keep' counts them)",
 }
+IMPUTED = "the median, or the most frequent category, of fit stands for them"
+IN_GROUPS = (
+    "identifiers, with a value of its own in nearly every row, tell nothing and come in only with "
+    "their group: {} (identifiers='keep' counts them)"
+)
 
 
 def read_training(
-    estimator: Any, X: Any, identifiers: str | None = None, must_include: Any = None
+    estimator: Any,
+    X: Any,
+    identifiers: str | None = None,
+    constrained_by: Mapping[str, Any] | None = None,
 ) -> Table:
     """Rows of ``fit``, in the units of the user; NaN may be among them.
 
     A :class:`Table` stands for its values, with names for the columns of an array.  What is to
-    become of identifiers, and which columns must be in and are none, says the estimator, unless
-    the arguments do.
+    become of identifiers, which columns must be in and are none, and which go together, says the
+    estimator, unless the arguments do.
     """
     if isinstance(X, Table):
+        estimator._frame_names = X.names if is_frame(X.given) else None
         _remember(estimator, X)
         return X if X.given is not None else replace(X, given=X.values)
+    estimator._frame_names = None
     if is_frame(X):
         # A copy: columns added to X later are not ours.
         frame = _with_text_names(as_pandas(X)).copy(deep=False)
@@ -65,32 +80,37 @@ def read_training(
                 f"X has 0 feature(s) (shape={table.shape}) while a minimum of 1 is required."
             )
         _check_names(estimator, X)
-        table = _without_identifiers(estimator, table, identifiers, must_include)
-        say_how_it_was_read(table)
+        estimator._frame_names = table.names
+        table = _without_identifiers(estimator, table, identifiers, constrained_by)
         return replace(table, given=frame)
     X = plain_table(X)
     if holds_text(X):
         validate_data(estimator, X, skip_check_array=True)
         table = as_column_table(X)
-        table = _without_identifiers(estimator, table, identifiers, must_include)
-        say_how_it_was_read(table)
+        table = _without_identifiers(estimator, table, identifiers, constrained_by)
         return replace(table, given=X)
     table = as_column_table(_numbers(estimator, X, ensure_min_samples=2))
     return replace(table, given=table.values)
 
 
 def _without_identifiers(
-    estimator: Any, table: Table, identifiers: str | None, must_include: Any
+    estimator: Any,
+    table: Table,
+    identifiers: str | None,
+    constrained_by: Mapping[str, Any] | None,
 ) -> Table:
     """The table without columns that name rows, but for those that must be in, if so asked."""
-    if (identifiers or getattr(estimator, "identifiers", DROP)) != DROP:
-        return table
-    if must_include is None:
-        must_include = getattr(estimator, "must_include", None)
-    return table.without_identifiers(but=columns_of(must_include, table))
+    settings = {name: getattr(estimator, name, None) for name in BRINGING}
+    settings |= {name: value for name, value in (constrained_by or {}).items() if name in settings}
+    if (identifiers or getattr(estimator, "identifiers", DROP)) == DROP:
+        table = table.without_identifiers(but=columns_of(settings["must_include"], table))
+    say_how_it_was_read(table, settings)
+    return table
 
 
-def training_table(table: Table, y: Any, missing: str) -> tuple[Table, Any]:
+def training_table(
+    table: Table, y: Any, missing: str, constrained_by: Mapping[str, Any] | None = None
+) -> tuple[Table, Any, LeftOut]:
     """Rows with a target, read and filled in or refused as ``missing`` says; what is odd is said.
 
     Examples
@@ -99,11 +119,11 @@ def training_table(table: Table, y: Any, missing: str) -> tuple[Table, Any]:
     >>> training_table(holes, np.array([0, 1, 1]), "impute")[0].values.ravel().tolist()
     [1.0, 2.0, 3.0]
     """
-    say_how_it_was_read(table)
+    say_how_it_was_read(table, constrained_by)
     kept = rows_to_keep(table, y, missing)
-    if kept is not None:
-        table, y = table.take(kept), y[kept]
-    return without_holes(table, missing), y
+    if kept is None:
+        return without_holes(table, missing), y, LeftOut()
+    return without_holes(table.take(kept.rows), missing), y[kept.rows], kept.left_out
 
 
 def read_new(estimator: Any, X: Any, encoder: TableEncoder | None = None) -> Table:
@@ -123,11 +143,14 @@ def read_new(estimator: Any, X: Any, encoder: TableEncoder | None = None) -> Tab
     return replace(table, given=given if is_frame(given) or holds_text(given) else table.values)
 
 
-def with_all_columns(X: Any, names: NDArray | None, needed: NDArray[np.intp]) -> Any:
+def with_all_columns(
+    X: Any, names: NDArray | None, needed: NDArray[np.intp], fill: float = np.nan
+) -> Any:
     """New rows with the columns of ``fit`` in their order, where only some are needed.
 
     A frame may have its columns in any order, others beside them, and lack those that are not
-    needed.  An array has no names by which to tell: it needs all columns.
+    needed, for which ``fill`` stands.  An array has no names by which to tell: it needs all
+    columns.
     """
     if names is not None and is_frame(X):
         frame = as_pandas(X)
@@ -143,9 +166,25 @@ def with_all_columns(X: Any, names: NDArray | None, needed: NDArray[np.intp]) ->
                 f"X lacks {label}, which {verb} needed: the feature names should match those that "
                 "were passed during fit."
             )
+        own = dict(zip(given, frame.columns))
         frame = frame.set_axis(given, axis=1)
-        return frame.loc[:, ~frame.columns.duplicated()].reindex(columns=names.tolist())
+        frame = frame.loc[:, ~frame.columns.duplicated()]
+        frame = frame.reindex(columns=names.tolist(), fill_value=fill)
+        if any(isinstance(name, str) for name in own.values()):
+            return frame
+        kind = type(next(iter(own.values())))
+        named = [own[name] if name in own else _of_kind(kind, name) for name in names.tolist()]
+        return frame.set_axis(named, axis=1)
     return X
+
+
+def _of_kind(kind: type, name: str) -> Any:
+    """The name of a column as names beside it are, such as the number 3 for "3", if it is one."""
+    try:
+        found = kind(name)
+    except (TypeError, ValueError):
+        return name
+    return found if str(found) == name else name
 
 
 def say_what_is_new(table: Table, encoder: TableEncoder, needed: NDArray[np.intp]) -> None:
@@ -157,7 +196,7 @@ def say_what_is_new(table: Table, encoder: TableEncoder, needed: NDArray[np.intp
             continue
         count = int(np.sum(table.values[:, j] == len(reading.categories or ())))
         if count:
-            rows = f"{count:,} row{'s' * (count != 1)}"
+            rows = counted(count, "row")
             parts.append(f"{column_list(np.array([j]), encoder.names)} in {rows}")
     if parts:
         warn(
@@ -167,9 +206,24 @@ def say_what_is_new(table: Table, encoder: TableEncoder, needed: NDArray[np.intp
         )
 
 
-def read_new_numbers(estimator: Any, X: Any, encoder: TableEncoder) -> Table:
+def say_new_holes(
+    table: Table,
+    holes: NDArray[np.bool_] | None,
+    fate: str = IMPUTED,
+    needed: NDArray[np.intp] | None = None,
+) -> None:
+    """Say in one warning which columns lack values where ``fit`` had all, and what is done then."""
+    if holes is None:
+        return
+    columns = np.arange(table.shape[1]) if needed is None else needed
+    columns = columns[columns_with_holes(table.values, columns) & ~holes[columns]]
+    if len(columns):
+        text = f"Values are missing in {table.label(columns)}, where fit had all; {fate}."
+        warn(text, MissingValuesWarning)
+
+
+def as_numbers_of_fit(table: Table, encoder: TableEncoder) -> Table:
     """New rows in the units of the rows of ``fit``; NaN is missing, or filled in as there."""
-    table = read_new(estimator, X, encoder)
     refuse_infinite_columns(table)
     if encoder.fill is not None:
         table = Imputer(encoder.fill).apply(table)
@@ -177,8 +231,18 @@ def read_new_numbers(estimator: Any, X: Any, encoder: TableEncoder) -> Table:
 
 
 def _check_names(estimator: Any, X: Any, **options: Any) -> None:
-    """Compare or remember names as scikit-learn does."""
-    validate_data(estimator, _with_text_names(X), skip_check_array=True, **options)
+    """Compare or remember names as scikit-learn does; those that are no text it does not know."""
+    known = None if options.get("reset", True) else getattr(estimator, "_frame_names", None)
+    if known is None or hasattr(estimator, "feature_names_in_"):
+        validate_data(estimator, _with_text_names(X), skip_check_array=True, **options)
+    elif [str(name) for name in as_pandas(X).columns] != known.tolist():
+        raise DataError("The feature names should match those that were passed during fit.")
+
+
+def names_of_fit(estimator: Any) -> NDArray | None:
+    """Names of the columns of a dataframe that was fitted, as text; None for an array."""
+    known = getattr(estimator, "feature_names_in_", None)
+    return getattr(estimator, "_frame_names", None) if known is None else known
 
 
 def _with_text_names(X: Any) -> Any:
@@ -197,16 +261,26 @@ def _remember(estimator: Any, table: Table) -> None:
         validate_data(estimator, table.values, skip_check_array=True)
 
 
-def say_how_it_was_read(table: Table) -> None:
+def say_how_it_was_read(table: Table, constrained_by: Mapping[str, Any] | None = None) -> None:
     """Say in one warning what was made of columns that are no numbers and no categories."""
     parts = []
     for kind, words in SAID.items():
         columns = np.array([j for j, one in table.readings.items() if one.kind is kind], np.intp)
+        if kind is Kind.IDENTIFIER and len(columns):
+            with_others = np.isin(columns, _brought(table, constrained_by or {}))
+            if with_others.any():
+                parts.append(IN_GROUPS.format(table.label(columns[with_others])))
+            columns = columns[~with_others]
         if len(columns):
             parts.append(words.format(table.label(columns)))
     if parts:
         text = "; ".join(parts)
         warn(naming(ReadingWarning(f"{text[0].upper()}{text[1:]}."), "identifiers"))
+
+
+def _brought(table: Table, settings: Mapping[str, Any]) -> NDArray[np.intp]:
+    own = Constraints.read(table, *(settings.get(name) for name in BRINGING))
+    return np.zeros(0, dtype=np.intp) if own is None else np.flatnonzero(own.brought)
 
 
 def _numbers(estimator: Any, X: Any, **options: Any) -> Any:

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from kernelpath.errors import DataError
-from kernelpath.tables.table import Table, report_constant
+from kernelpath.tables.constant import report_constant
+from kernelpath.tables.table import Table
 
 FARTHEST = 1e75  # deviations from the mean of new rows: their squares are numbers
 LEAST_ROWS = 5

@@ -21,7 +21,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from kernelpath.errors import ConstantColumnWarning, DataError, naming
+from kernelpath.errors import DataError, naming
 from kernelpath.tables.kinds import (
     ColumnReading,
     Kind,
@@ -31,7 +31,6 @@ from kernelpath.tables.kinds import (
     stray_text,
 )
 from kernelpath.utils.units import FAR, exponents_of, in_units, sizes_of
-from kernelpath.utils.warn import warn
 
 DATES = ("m", "M")  # kinds of NumPy's types for durations and dates
 NO_NUMBERS = (
@@ -302,19 +301,6 @@ def refuse_text(table: Table, way: str) -> None:
     if table.categorical.any():
         columns = np.flatnonzero(table.categorical)
         raise DataError(f"{table.sentence(columns, 'holds', 'hold')} text; {way}.")
-
-
-def report_constant(table: Table, constant: NDArray[np.bool_], what: str = "column") -> None:
-    """Warn once about columns, or ``what`` else there is, that carry no information."""
-    columns = np.flatnonzero(constant)
-    if len(columns) and len(columns) == table.shape[1]:
-        others = "constant, or names its rows" if len(table.identifiers) else "constant or empty"
-        raise DataError(f"Every {what} is {others}; there is nothing to select.")
-    columns = np.setdiff1d(columns, table.identifiers) if what == "column" else columns
-    if len(columns) == 0:
-        return
-    words = table.sentence(columns, "is", "are").replace("Column", what.capitalize(), 1)
-    warn(f"{words} constant and will never be selected.", ConstantColumnWarning)
 
 
 def named_columns(values: Any, names: Sequence[str]) -> Table:

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from kernelpath.errors import DataError, naming, not_one_of
 from kernelpath.tables.table import is_missing, plain_array, without_mask
+from kernelpath.utils.words import counted
 
 MAX_INTEGER_CLASSES = 30
 """A numeric target of whole numbers with more distinct values than this is continuous."""
@@ -107,6 +108,7 @@ def encode_target(
     # A class whose rows have no weight is not there; its rows count nowhere, whatever their code.
     classes = np.unique(y[weights > 0])
     if len(classes) < 2:
+        refuse_weightless(y, weights)
         raise DataError(
             f"The target has one class only ({classes.tolist()}); at least two classes are needed."
         )
@@ -145,10 +147,23 @@ def against_rest(y: NDArray, classes: NDArray) -> list[NDArray[np.float64]]:
     return [np.where(codes == k, 1.0, -1.0) for k in which]
 
 
+def refuse_one_target(y: NDArray, kept: NDArray[np.intp], why: str, way: str) -> None:
+    """Refuse rows of one class or value, where others were left out and that may be the reason."""
+    import pandas as pd
+
+    left = pd.unique(pd.Series(np.asarray(y)[kept]))
+    if len(left) == 1:
+        error = DataError(
+            f"Of {counted(len(y), 'row')}, {why} left out, and all others have the target "
+            f"{str(left[0])[:40]!r}: one class or value is not enough; {way}."
+        )
+        raise naming(error, "missing")
+
+
 def check_lengths(n_rows: int, y: NDArray) -> None:
     """Refuse a target of another length than the table."""
     if len(y) != n_rows:
-        raise DataError(f"X has {n_rows} rows, but y has {len(y)} values.")
+        raise DataError(f"X has {counted(n_rows, 'row')}, but y has {counted(len(y), 'value')}.")
 
 
 def check_sample_weight(sample_weight: ArrayLike, n_samples: int) -> NDArray[np.float64]:
@@ -160,15 +175,28 @@ def check_sample_weight(sample_weight: ArrayLike, n_samples: int) -> NDArray[np.
         raise DataError("sample_weight must be numbers, one per row.") from None
     if weights.ndim == 0:
         weights = np.full(n_samples, float(weights))
-    if weights.shape != (n_samples,):
-        raise DataError(
-            f"sample_weight has shape {weights.shape}, but the table has {n_samples} rows."
-        )
+    check_weight_shape(weights, n_samples)
     if not np.all(np.isfinite(weights)) or weights.min() < 0 or weights.max() > LARGEST_WEIGHT:
         raise DataError("sample_weight must be finite, not negative and at most 1e120.")
     if np.count_nonzero(weights) < 2:
         raise DataError("sample_weight leaves fewer than 2 rows: all other weights are zero.")
     return weights
+
+
+def check_weight_shape(weights: NDArray, n_samples: int) -> None:
+    """Refuse anything but one weight for each row."""
+    if weights.shape != (n_samples,):
+        rows = counted(n_samples, "row")
+        raise DataError(f"sample_weight has shape {weights.shape}, but the table has {rows}.")
+
+
+def refuse_weightless(y: NDArray, weights: NDArray[np.float64]) -> None:
+    """Refuse weights that are 0 in all rows but those of one class or value."""
+    kept = np.flatnonzero(weights > 0)
+    if len(kept) < len(y):
+        none = counted(len(y) - len(kept), "row")
+        why = f"{none} of weight 0 {'is' if len(y) - len(kept) == 1 else 'are'}"
+        refuse_one_target(y, kept, why, "give rows of other classes a weight")
 
 
 def plain_weight(sample_weight: ArrayLike | None) -> ArrayLike | None:
@@ -212,7 +240,8 @@ def as_vector(y: ArrayLike) -> NDArray:
         raise DataError(f"y has the type {y.dtype}; give numbers or labels.")
     if y.dtype.kind == "f" and not np.all(np.isfinite(y)):
         count = int(np.sum(~np.isfinite(y)))
-        raise DataError(f"The target y has NaN or inf in {count} rows; remove those rows.")
+        rows = counted(count, "row")
+        raise DataError(f"The target y has NaN or inf in {rows}; leave such rows out.")
     return y
 
 
@@ -221,8 +250,8 @@ def _from_objects(y: NDArray) -> NDArray:
     missing = np.array([is_missing(value) for value in y.tolist()])
     if missing.any():
         raise DataError(
-            f"The target y has missing values (NaN) in {int(missing.sum())} rows; "
-            "remove those rows."
+            f"The target y has missing values (NaN) in {counted(int(missing.sum()), 'row')}; "
+            "leave such rows out."
         )
     kinds = set(map(type, y.tolist()))
     if any(issubclass(kind, bytes) for kind in kinds):

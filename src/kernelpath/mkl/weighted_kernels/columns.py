@@ -35,6 +35,7 @@ from kernelpath.mkl.weighted_kernels.storage import (
 )
 from kernelpath.tables.rows import Shares, mean_of, spread_of
 from kernelpath.utils.checks import whole
+from kernelpath.utils.words import counted
 
 TRACE_TOL = 1e-12  # share of the trace that a factor leaves out
 LEAST_RANK = 16  # factors of this rank are kept, however few rows there are
@@ -223,7 +224,7 @@ class SumOfColumnKernels(Concatenated):
 def _columns_text(part: ColumnKernel) -> str:
     if len(part.columns) == 1:
         return f"column {part.columns[0]}"
-    return f"{len(part.columns)} columns"
+    return counted(len(part.columns), "column")
 
 
 # -- recipes ---------------------------------------------------------------------------------------

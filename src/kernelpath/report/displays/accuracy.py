@@ -38,6 +38,7 @@ from kernelpath.report.displays._layout import (
     write_on_line,
 )
 from kernelpath.utils.checks import one_of
+from kernelpath.utils.words import counted
 
 if TYPE_CHECKING:
     from kernelpath.estimators.path_cv import PathCV
@@ -336,14 +337,14 @@ class AccuracyDisplay(Picture):
             self.x, "number of features"
         )
         name = self.scoring if len(self.scoring) <= 40 else label(self.scoring)
-        total = f"{self.n_columns:,}"
+        total = counted(self.n_columns, "column")
         # A name with an underscore is a name in code and stays as it is.
         heading = name if "_" in name else name[:1].upper() + name[1:]
         title = ax.set_title(f"{heading} against {what}", loc="left")
         for text in (title, ax.set_ylabel(name)):
             plain_text(text)
         words = {
-            "fraction": f"share of all {total} features",
+            "fraction": f"share of {total}",
             "cost": "cost of the features, mean over folds",
         }
         ax.set_xlabel(words.get(self.x, f"{what} (of {total})"))
@@ -456,7 +457,7 @@ class AccuracyDisplay(Picture):
         dot = {"marker": "o", "ms": 9, "mec": "white", "mew": 1.6, "color": PALETTE[0]}
         ax.plot(*place, ls="none", zorder=6, **dot)
         score = score_text(place[1], float(self.main.se[i]), "±").replace("-", "\N{MINUS SIGN}")
-        words = f"{self.chosen:,} {'feature' if self.chosen == 1 else 'features'}, {score}"
+        words = f"{counted(int(self.main.n_features[i]), 'feature')}, {score}"
         style = {"fontsize": 9.5, "color": INK, "bbox": BACKGROUND, "zorder": 5}
         size = measure(ax, words, style)
         pixel = ax.transData.transform(place)

@@ -24,6 +24,7 @@ from kernelpath.report.displays._canvas import (
     table_of,
 )
 from kernelpath.report.displays._canvas import write_sentence as sentence
+from kernelpath.utils.words import counted
 
 N_COLUMNS = 4
 LONGEST = 14  # letters of a category or class
@@ -279,8 +280,8 @@ def _draw_bars(ax: Any, view: FeatureView) -> None:
     for text in ax.get_xticklabels():
         plain_text(text)
     if view.n_hidden:
-        few = "category" if view.n_hidden == 1 else "categories"
-        ax.set_xlabel(f"{view.n_hidden:,} rarer {few} not drawn", fontsize=8, color=FAINT)
+        few = counted(view.n_hidden, "rarer category", "rarer categories")
+        ax.set_xlabel(f"{few} not drawn", fontsize=8, color=FAINT)
 
 
 def _is_upright(view: FeatureView) -> bool:

@@ -245,7 +245,7 @@ function drawCountOnly(width) {
   const height = tall(narrow(width) ? 280 : 320);
   const box = countBox(width, height);
   const n = S.points.n_selected;
-  const root = picture(width, height, "Features kept along the path", `From ${whole(n[0])} to ${whole(n[n.length - 1])} of ${whole(S.n_features)} features.`);
+  const root = picture(width, height, "Features kept along the path", `From ${whole(n[0])} to ${whole(n[n.length - 1])} of ${whole(S.n_features)} columns.`);
   const { x } = countCurve(root, box, n[0]);
   const xs = n.map((_, i) => x.at(i));
   onHover(root, (px) => {

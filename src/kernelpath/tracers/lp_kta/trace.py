@@ -20,6 +20,7 @@ from kernelpath.tracers.lp_kta.problem import PNormProblem, trace_exact
 from kernelpath.tracers.lp_kta.units import Units
 from kernelpath.utils.archive_forms import REAL, Form
 from kernelpath.utils.warn import warn
+from kernelpath.utils.words import counted
 
 ELIMINATE = EventTable.KINDS.index("eliminate")
 LARGEST_LOG = 690.0
@@ -169,8 +170,8 @@ class LpKTAExtension:
         place = int(np.searchsorted(self.sizes, k))
         if place == len(self.sizes) or self.sizes[place] != k:
             raise DataError(
-                f"no point has exactly {k} features, since some are always in or go together; "
-                f"{nearest_sizes(self.sizes, k)}"
+                f"no point has exactly {counted(k, 'feature')}, since some are always in "
+                f"or go together; {nearest_sizes(self.sizes, k)}"
             )
         return self._at(path, k, self.problem.n_kept + place)
 
