@@ -47,10 +47,14 @@ MODELS = {
     "PathCV joint": (lambda: path_cv(predictor="joint_rbf"), LABELS),
     "PathCV numbers": (lambda: path_cv(), NUMBERS),
     "PathCV baselines": (
-        lambda: path_cv(predictor="weighted_kernel", baselines=["f_test", "forest"]), NUMBERS
+        lambda: path_cv(predictor=kp.WeightedKernelSVM(C=10.0), baselines=["f_test", "forest"]),
+        NUMBERS,
     ),
     "PathCV GMKL": (
-        lambda: kp.PathCV(kp.GMKLClassifier(strengths=4), cv=2, n_features=[1, 2]), LABELS
+        lambda: kp.PathCV(
+            kp.GMKLClassifier(strengths=4), cv=2, n_features=[1, 2], references=False
+        ),
+        LABELS,
     ),
     "NMMKL": (lambda: kp.NMMKLSelector(2), LABELS),
     "NMMKL rbf": (lambda: kp.NMMKLSelector(2, kernel="rbf"), NUMBERS),

@@ -142,7 +142,9 @@ def test_a_ranking_as_a_path(tables):
 
 def test_a_saved_model_knows_its_ranking(tables, tmp_path):
     X, y = tables[CLASSES]
-    model = kp.PathCV(Ranker("f-test", CLASSES), cv=2, predictor="joint_rbf", n_features=[1, 2])
+    model = kp.PathCV(
+        Ranker("f-test", CLASSES), cv=2, predictor="joint_rbf", n_features=[1, 2], references=False
+    )
     model.fit(X, y).save(tmp_path / "m.kpmodel")
     again = kp.load_model(tmp_path / "m.kpmodel")
     assert again.selector == Ranker("f-test", CLASSES)
@@ -154,5 +156,5 @@ def test_weights_of_a_product_are_no_weights_of_a_sum(tables):
     product = kp.GMKLClassifier("product", strengths=5)
     assert isinstance(product, PathSelector)
     with pytest.raises(ValueError, match="inside one kernel"):
-        kp.PathCV(product, predictor="weighted_kernel").fit(X, y)
+        kp.PathCV(product, predictor="weighted_kernel", references=False).fit(X, y)
     assert not kp.GMKLClassifier().weights_inside

@@ -22,6 +22,25 @@ def python_blocks(file: Path) -> list[str]:
     return re.findall(r"```python\n(.*?)```", file.read_text(encoding="utf-8"), flags=re.S)
 
 
+def run_blocks(file: Path, blocks: list[str], smaller: tuple[tuple[str, str], ...]) -> dict:
+    """Run code in one namespace; pairs of text, old and new, make the work in it smaller."""
+    names: dict = {"__file__": str(file)}
+    for old, new in smaller:
+        assert any(old in block for block in blocks), f"{file.name} does not say {old}"
+        blocks = [block.replace(old, new) for block in blocks]
+    for block in blocks:
+        exec(compile(block, file.name, "exec", dont_inherit=True), names)
+    return names
+
+
+def run_page(file: Path, *smaller: tuple[str, str]) -> dict:
+    return run_blocks(file, python_blocks(file), smaller)
+
+
+GUIDE = ROOT / "docs" / "guide"
+ONE = "predictor=kp.JointRBFSVM(gamma=1.0, C=10.0)"  # nothing to tune
+
+
 @pytest.fixture(autouse=True)
 def no_screen():
     matplotlib.use("Agg")
@@ -31,13 +50,13 @@ def no_screen():
 
 def test_readme_example_runs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    names: dict = {}
-    for block in python_blocks(ROOT / "README.md"):
-        # The whole curve, with two more rankings, takes minutes.
-        block = block.replace("cv=5", "cv=3, n_features=[1, 3, 5, 8]").replace(
-            'baselines=("f_test", "forest")', ""
-        )
-        exec(compile(block, "README.md", "exec"), names)
+    # The whole curve, with two more rankings, takes minutes.
+    names = run_page(
+        ROOT / "README.md",
+        ("n_features=2000", "n_features=300"),
+        ("cv=5", "cv=2, n_features=[1, 3, 5]"),
+        ('baselines=("f_test", "forest")', ""),
+    )
     assert names["X_small"].shape == (500, 12)
     assert len(names["path"].at(n_features=3).names) == 3
     assert names["kp"].load_path("path.kpath") == names["path"]
@@ -47,18 +66,18 @@ def test_readme_example_runs(tmp_path, monkeypatch):
 
 def test_the_guide_to_the_report_runs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    names: dict = {}
-    for block in python_blocks(ROOT / "docs" / "guide" / "report.md"):
-        exec(compile(block, "report.md", "exec"), names)
+    names = run_page(
+        GUIDE / "report.md",
+        ("n_samples=300, n_features=400", "n_samples=120, n_features=40"),
+        ("cv=3, n_features=[1, 2, 5, 10, 20, 50]", "cv=2, n_features=[2, 5, 10]"),
+    )
     assert "features reach" in names["summary"]["headline"]
     assert "<title>Simulated table</title>" in (tmp_path / "report.html").read_text("utf-8")
     assert (tmp_path / "stability.png").stat().st_size > 10_000
 
 
 def test_the_guide_to_path_cv_runs(capsys):
-    names: dict = {}
-    for block in python_blocks(ROOT / "docs" / "guide" / "path_cv.md"):
-        exec(compile(block, "path_cv.md", "exec"), names)
+    run_page(GUIDE / "path_cv.md", ("cv=5", "cv=3, n_features=[1, 2, 4]"))
     said = capsys.readouterr().out
     assert said.startswith("logistic 0.")
     assert "perfect Column 'bill' alone reaches" in said
@@ -66,9 +85,12 @@ def test_the_guide_to_path_cv_runs(capsys):
 
 def test_the_guide_to_comparisons_runs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    names: dict = {}
-    for block in python_blocks(ROOT / "docs" / "guide" / "compare.md"):
-        exec(compile(block, "compare.md", "exec"), names)
+    names = run_page(
+        GUIDE / "compare.md",
+        ("cv=5, n_features=[1, 2, 4, 8]", f"cv=3, n_features=[1, 2], {ONE}"),
+        ("cv=3, n_features=[1, 2, 4]", "cv=2, n_features=[1, 2]"),
+        ("NMMKLSelector([1, 2, 4]", "NMMKLSelector([1, 2]"),
+    )
     row = names["found"].differences("f-test", n_features=2).iloc[0]
     assert (row["method"], row["difference"] > 0) == ("lp-kta", True)
     assert list(names["more"].scores) == list(names["methods"])
@@ -76,27 +98,27 @@ def test_the_guide_to_comparisons_runs(tmp_path, monkeypatch):
 
 
 def test_the_choice_of_a_method_runs():
-    names: dict = {}
-    for block in python_blocks(ROOT / "docs" / "guide" / "which_method.md"):
-        exec(compile(block, "which_method.md", "exec"), names)
+    names = run_page(
+        GUIDE / "which_method.md",
+        ("n_samples=150", "n_samples=100"),
+        ('predictor="joint_rbf"', ONE),
+    )
     scores = names["found"].scores
     assert scores["l1kr"].mean[0] > scores["lp-kta"].mean[0] + 0.1
 
 
 def test_the_guide_to_rare_classes_runs():
-    names: dict = {}
-    (block,) = python_blocks(ROOT / "docs" / "guide" / "rare_classes.md")
     with pytest.warns(UserWarning, match="scores are balanced accuracy"):
-        exec(compile(block, "rare_classes.md", "exec"), names)
+        names = run_page(
+            GUIDE / "rare_classes.md", ("1500", "600"), ("cv=3", "cv=2, references=False")
+        )
     assert names["model"].scores_.scoring == "balanced_accuracy"
     assert names["ranked"].scores_.scoring == "roc_auc"
 
 
 def test_the_guide_to_models_behind_a_selector_runs():
     """With stand-ins where a package is absent."""
-    names: dict = {}
-    for block in python_blocks(ROOT / "docs" / "guide" / "in_front_of.md"):
-        exec(compile(block, "in_front_of.md", "exec"), names)
+    names = run_page(GUIDE / "in_front_of.md", ("cv=3", "cv=2"), ("[3, 6, 12]", "[6, 12]"))
     assert names["scores"].mean() > 0.7
     assert names["small"].shape == (300, names["model"].operating_point_.n_features)
 
@@ -137,25 +159,26 @@ def test_what_the_guide_adds_works():
 
 def test_the_guide_to_gmkl_runs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    names: dict = {}
-    for block in python_blocks(ROOT / "docs" / "guide" / "gmkl.md"):
-        exec(compile(block, "gmkl.md", "exec"), names)
+    names = run_page(
+        GUIDE / "gmkl.md",
+        ("strengths=15", "strengths=8"),
+        ("strengths=8), cv=3", "strengths=4), cv=2, n_features=[1, 2]"),
+        ("data.X[:, :8], data.y)", "data.X[:100, :8], data.y[:100])"),
+    )
     assert names["path"].gaps.max() <= 1e-3
     assert names["cv"].operating_point_.n_features >= 1
 
 
 def test_the_guide_to_nmmkl_runs():
-    names: dict = {}
-    for block in python_blocks(ROOT / "docs" / "guide" / "nmmkl.md"):
-        exec(compile(block, "nmmkl.md", "exec"), names)
+    names = run_page(GUIDE / "nmmkl.md")
     assert names["selector"].ratio_ <= names["selector"].bound_ * (1 + 1e-4)
     assert [point.names for point in names["path"]] == [("x2",), ("x0", "x1")]
 
 
 def test_the_guide_to_constraints_runs():
     names: dict = {}
-    page = ROOT / "docs" / "guide" / "constraints.md"
-    first, second = python_blocks(page)
+    page = GUIDE / "constraints.md"
+    first, second = (block.replace("cv=5", "cv=3") for block in python_blocks(page))
     exec(compile(first, "constraints.md", "exec"), names)
     path = names["model"].path_
     assert path.sizes.tolist() == [1, 2, 4, 5, 7]
@@ -170,9 +193,12 @@ def test_the_guide_to_constraints_runs():
 
 
 def test_the_guide_to_l1kr_runs():
-    names: dict = {}
-    for block in python_blocks(ROOT / "docs" / "guide" / "l1kr.md"):
-        exec(compile(block, "l1kr.md", "exec"), names)
+    names = run_page(
+        GUIDE / "l1kr.md",
+        ("n_samples=200", "n_samples=120"),
+        ("search_branches=False), cv=3", f"search_branches=False), n_features=[1, 2], cv=2, {ONE}"),
+        ("search.fit(data.X, data.y)", "search.fit(data.X[:80], data.y[:80])"),
+    )
     model, data = names["model"], names["data"]
     assert set(np.argsort(-model.weights_)[:2].tolist()) == set(np.asarray(data.relevant).tolist())
     held = set(np.flatnonzero(names["point"].support).tolist())
@@ -204,9 +230,18 @@ def test_the_tutorial_runs_and_says_what_it_prints(tmp_path, monkeypatch):
     assert (names["again"].predict(names["X_test"]) == model.predict(names["X_test"])).all()
 
 
+SMALLER = {
+    "plot_how_many_features": (
+        ('("f_test", "forest")', '("f_test",), cv=3'),
+        ("[1, 2, 3, 5, 8, 12, 20, 30]", "[1, 2, 5, 30]"),
+    ),
+    "plot_optimism": (("range(6)", "range(2)"), ("(60, 60)", "(60, 12)")),
+}
+
+
 @pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.stem)
 def test_examples_run(file, capsys):
-    runpy.run_path(str(file))
+    run_blocks(file, [file.read_text(encoding="utf-8")], SMALLER.get(file.stem, ()))
     assert capsys.readouterr().out
 
 

@@ -117,7 +117,7 @@ def test_several_classes(cls):
 @pytest.mark.parametrize("cls", EVERY)
 def test_cross_validation_and_pipelines(cls):
     y = target_of(cls)
-    model = kp.PathCV(cls("all"), cv=3, predictor=SVC() if y is LABELS else SVR())
+    model = kp.PathCV(cls("all"), cv=3, predictor=SVC() if y is LABELS else SVR(), references=False)
     assert model.fit(X, y).scores_.n_features.tolist() == list(range(1, D + 1))
     pipeline = make_pipeline(cls(3), SVC() if y is LABELS else SVR()).fit(X, y)
     assert pipeline[:-1].transform(X).shape == (N, 3)
@@ -128,7 +128,7 @@ def test_cross_validation_and_pipelines(cls):
 def test_with_the_machines_of_the_package():
     """Also where chosen features have no weight."""
     model = kp.PathCV(
-        L1SVM("all", C=1e-4), cv=3, predictor="weighted_kernel", n_features=[1, 4]
+        L1SVM("all", C=1e-4), cv=3, predictor="weighted_kernel", n_features=[1, 4], references=False
     ).fit(X, LABELS)
     assert model.operating_point_.n_features >= 1
     assert model.path_.parameters.tolist() == list(range(1, D + 1))

@@ -3,7 +3,16 @@
 import pytest
 
 from cli.helpers import FOLDS, done, make_frame, save_csv
+from kernelpath.predictors import trees
 from kernelpath.utils import progress
+
+
+@pytest.fixture(scope="package", autouse=True)
+def few_trees():
+    """Boosting beside the curve stays, but takes no longer than the curve."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(trees, "N_TREES", 20)
+        yield
 
 
 @pytest.fixture(autouse=True)

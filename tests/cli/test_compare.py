@@ -38,7 +38,11 @@ def test_comparison_files(compared, frame):
     found = json.loads((out / "comparison.json").read_text())
     assert [m["name"] for m in found["methods"]] == ["f-test", "lp-kta", "mutual-info"]
     model = kp.PathCV(
-        cv=3, n_features=[1, 2, 4], predictor="weighted_kernel", baselines=("f_test",)
+        cv=3,
+        n_features=[1, 2, 4],
+        predictor="weighted_kernel",
+        baselines=("f_test",),
+        references=False,
     ).fit(frame.drop(columns="outcome"), frame["outcome"].to_numpy())
     np.testing.assert_allclose(found["methods"][1]["score"], model.scores_.mean)
     expected = model.baseline_scores_["f_test"]
@@ -124,7 +128,7 @@ def test_nmmkl_in_a_comparison(tmp_path, frame, methods, target):
         still="same",
     )
     file = save_csv(tmp_path, frame)
-    result = done("compare", file, "-t", "outcome", *FOLDS, "--methods", methods,
+    result = done("compare", file, "-t", "outcome", *FOLDS, "--cv", "2", "--methods", methods,
                   "--kernel", "auto", "--json")  # fmt: skip
     found = scores_of(result.stdout)
     assert list(found) == methods.split(",")
@@ -143,7 +147,7 @@ def test_sizes_with_nmmkl_end_early_in_wide_tables(tmp_path, frame):
     wide[:, 7] = frame["g3"]
     table = pd.DataFrame(wide).add_prefix("w").assign(outcome=frame["outcome"])
     result = done("compare", save_csv(tmp_path, table), "-t", "outcome", "--cv", "2", "--predictor",
-                  "joint_rbf", "--methods", "f-test,nmmkl", "--json")  # fmt: skip
+                  "logistic", "--methods", "f-test,nmmkl", "--json")  # fmt: skip
     for one in scores_of(result.stdout).values():
         assert one["n_features"] == size_grid(MOST_BUDGETS).tolist()
     assert "sizes end at 60 features; --sizes" in " ".join(json.loads(result.stdout)["notes"])

@@ -162,13 +162,6 @@ def test_names_that_look_like_settings_stay(tmp_path, table):
     assert "task=auto" in " ".join(notes)
 
 
-def test_progress_is_silent_off_a_terminal(table):
-    result = run_program("path", table, "-t", "outcome")
-    assert result.stderr == ""
-    assert "\x1b" not in result.stdout
-    assert "\r" not in result.stdout
-
-
 def test_progress_on_a_terminal_leaves_the_results_alone(table):
     pty = pytest.importorskip("pty")
     reader, writer = pty.openpty()

@@ -254,6 +254,7 @@ def test_as_a_program(tmp_path, table):
     assert result.returncode == 0
     assert result.stderr == ""  # no progress off a terminal
     assert "\x1b" not in result.stdout
+    assert "\r" not in result.stdout
     assert result.stdout.endswith("to run\n")
     assert sorted(p.name for p in (tmp_path / "run").iterdir()) == FILES
 

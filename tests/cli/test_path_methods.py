@@ -12,6 +12,7 @@ import kernelpath as kp
 from cli.helpers import FILES, SCORED, assert_refused, done, run, save_csv
 from kernelpath import catalogue
 from kernelpath.catalogue import CLASSES, METHODS
+from kernelpath.tracers import any_selector
 
 FEW = ["--cv", "2", "--sizes", "1,2"]
 FOR_CLASSES = [name for name, entry in METHODS.items() if CLASSES in entry.tasks]
@@ -23,13 +24,14 @@ def small(tmp_path_factory, frame):
     """Few columns: every method traces them in a moment."""
     folder = tmp_path_factory.mktemp("small")
     table = frame[["g2", "g3", "g5", "outcome"]].assign(g9=frame["g3"].abs())
-    return save_csv(folder, table)
+    return save_csv(folder, table.head(40))
 
 
 @pytest.fixture(scope="module")
 def doses(tmp_path_factory, frame):
     folder = tmp_path_factory.mktemp("doses")
-    return save_csv(folder, frame[["g2", "g3", "g5"]].assign(dose=2 * frame["g3"] + frame["g5"]))
+    table = frame[["g2", "g3", "g5"]].assign(dose=2 * frame["g3"] + frame["g5"])
+    return save_csv(folder, table.head(40))
 
 
 @pytest.mark.parametrize("name", FOR_CLASSES)
@@ -50,17 +52,26 @@ def test_files_without_folds(tmp_path, small, name):
     assert f"method {METHODS[name].label}" in (out / "report.html").read_text()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", FOR_CLASSES)
+@pytest.fixture
+def coarse(monkeypatch):
+    """Fewer trees of a forest, and fewer points of a path."""
+    monkeypatch.setattr(any_selector, "N_TREES", 20)
+    monkeypatch.setattr(catalogue, "N_STRENGTHS", 12)
+
+
+SOONER = ("gmkl", "fisher", "f-test")
+
+
+@pytest.mark.usefixtures("coarse")
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=() if name in SOONER else pytest.mark.slow) for name in FOR_CLASSES],
+)
 def test_files_with_folds(tmp_path, small, name):
     check_scored(tmp_path, small, "outcome", name)
 
 
-@pytest.mark.parametrize("name", ["gmkl", "fisher", "f-test"])
-def test_scores_model_and_predictions(tmp_path, small, name):
-    check_scored(tmp_path, small, "outcome", name)
-
-
+@pytest.mark.usefixtures("coarse")
 @pytest.mark.parametrize("name", [*FOR_NUMBERS, "gmkl-product", "mutual-info"])
 def test_numbers(tmp_path, doses, name):
     check_scored(tmp_path, doses, "dose", name)
@@ -68,7 +79,8 @@ def test_numbers(tmp_path, doses, name):
 
 def check_scored(tmp_path, file, target, name):
     out = tmp_path / "run"
-    done("path", file, "-t", target, "--method", name, *FEW, "-o", out)
+    predictor = "auto" if name in ("f-test", "mutual-info") else "joint_rbf"
+    done("path", file, "-t", target, "--method", name, *FEW, "--predictor", predictor, "-o", out)
     assert sorted(p.name for p in out.iterdir()) == SCORED
     chosen = pd.read_csv(out / "selected.csv")
     model = kp.load_model(out / "model.kpmodel")
@@ -82,7 +94,7 @@ def check_scored(tmp_path, file, target, name):
         np.testing.assert_allclose(np.array(said, float), np.array(expected, float), rtol=1e-6)
     done("report", out)
     # A model refits: it knows its selector.
-    frame = frame.iloc[:40]
+    frame = frame.iloc[:30]
     model.set_params(n_features=[1]).fit(frame.drop(columns=target), frame[target])
 
 

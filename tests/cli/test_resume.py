@@ -134,10 +134,10 @@ def test_the_folder_is_a_hidden_neighbour(tmp_path, monkeypatch, out):
 
 @pytest.fixture
 def long_command(tmp_path):
-    file = save_csv(tmp_path, make_frame(400, 60))
+    file = save_csv(tmp_path, make_frame(240, 20))
     out = tmp_path / "run"
-    return [str(PROGRAM), "path", str(file), "-t", "outcome", "--cv", "4", "--sizes",
-            "1,2,3,4,5,10,20,40,60", "--predictor", "weighted_kernel", "-j", "1", "-v", "--out",
+    return [str(PROGRAM), "path", str(file), "-t", "outcome", "--cv", "3", "--sizes",
+            "1,2,3,4,5,10,20", "--predictor", "weighted_kernel", "-j", "1", "-v", "--out",
             str(out)], out  # fmt: skip
 
 

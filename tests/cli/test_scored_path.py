@@ -18,7 +18,12 @@ from kernelpath.cli.report import read_summary
 def reference(frame):
     """The same cross-validation in Python."""
     model = kp.PathCV(
-        cv=3, n_features=[1, 2, 4], predictor="weighted_kernel", random_state=0, probability=True
+        cv=3,
+        n_features=[1, 2, 4],
+        predictor="weighted_kernel",
+        random_state=0,
+        probability=True,
+        references=False,
     )
     return model.fit(frame.drop(columns="outcome"), frame["outcome"].to_numpy())
 
@@ -155,7 +160,7 @@ def test_baselines_by_the_names_of_the_catalogue(tmp_path, frame, table):
     assert [own["name"] for own in found["baselines"]] == ["svm-lw", "nmmkl"]
     X, y = frame.drop(columns="outcome"), frame["outcome"]
     settings = {"cv": 3, "n_features": [1, 2, 4], "predictor": "weighted_kernel"}
-    model = kp.PathCV(baselines=["svm-lw", "nmmkl"], **settings).fit(X, y)
+    model = kp.PathCV(baselines=["svm-lw", "nmmkl"], **settings, references=False).fit(X, y)
     for own in found["baselines"]:
         assert own["score"] == pytest.approx(model.baseline_scores_[own["name"]].mean, abs=1e-4)
     result = run("path", table, *base, "svr-lw")

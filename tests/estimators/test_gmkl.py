@@ -117,7 +117,9 @@ def test_the_largest_strength(case):
 
 def test_inside_a_cross_validation():
     selector = kp.GMKLClassifier(strengths=8, smallest_ratio=1e-2)
-    model = kp.PathCV(selector, cv=2, predictor="joint_rbf", n_features=[1, 2]).fit(X, Y)
+    model = kp.PathCV(
+        selector, cv=2, predictor="joint_rbf", n_features=[1, 2], references=False
+    ).fit(X, Y)
     assert model.path_.method == "gmkl"
     assert sorted(model.path_.at(n_features=2).support.nonzero()[0].tolist()) == RELEVANT
     assert model.scores_.mean[1] > 0.8

@@ -238,7 +238,7 @@ def test_points_that_were_not_reached_are_counted():
 )
 def test_cross_validation_and_summary_with_the_data(selector):
     """The kernel of a feature is not the kernel that combines them."""
-    model = kp.PathCV(selector, cv=2).fit(X, Y)
+    model = kp.PathCV(selector, cv=2, references=False).fit(X, Y)
     assert model.scores_.mean.max() > 0.6
     summary = model.summary()
     assert summary["views"]

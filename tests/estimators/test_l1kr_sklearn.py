@@ -105,7 +105,9 @@ def test_a_screen_before_it():
 def test_grids_and_folds():
     grid = GridSearchCV(kp.L1KRRegressor(search_branches=False), {"norm_budget": [1e-3, 0.3]}, cv=2)
     assert grid.fit(X, Y).best_params_ == {"norm_budget": 0.3}
-    search = kp.PathCV(kp.L1KRRegressor(**QUICK), cv=2, n_features=[1, 3, 5]).fit(X, Y)
+    search = kp.PathCV(kp.L1KRRegressor(**QUICK), cv=2, n_features=[1, 3, 5], references=False).fit(
+        X, Y
+    )
     assert search.operating_point_.score > 0.5
     with pytest.raises(ValueError, match="inside one kernel"):
         kp.PathCV(kp.L1KRRegressor(**QUICK), predictor="weighted_kernel", cv=2).fit(X, Y)

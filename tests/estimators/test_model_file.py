@@ -302,7 +302,7 @@ class _Three(BaseEstimator):
     ids=["two", "three", "continuous"],
 )
 def test_a_model_without_features(target):
-    model = kp.PathCV(_Three(), cv=2, predictor=WEIGHTED).fit(X, target)
+    model = kp.PathCV(_Three(), cv=2, predictor=WEIGHTED, references=False).fit(X, target)
     again = _round_trip(model, n_features=[2])  # a path without this size: no feature at all
     predicted = again.predict(X, n_features=2)
     np.testing.assert_array_equal(predicted, model.predict(X, n_features=2))

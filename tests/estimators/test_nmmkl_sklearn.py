@@ -74,7 +74,7 @@ def test_a_search_over_budgets():
 @pytest.fixture(scope="module")
 def model():
     selector = kp.NMMKLSelector([1, 2, 3, 5], kernel="rbf")
-    return kp.PathCV(selector, cv=3, predictor="joint_rbf").fit(FRAME, RING.y)
+    return kp.PathCV(selector, cv=3, predictor="joint_rbf", references=False).fit(FRAME, RING.y)
 
 
 def test_cross_validation_finds_the_budget(model):
@@ -82,7 +82,9 @@ def test_cross_validation_finds_the_budget(model):
     assert model.operating_point_.n_features == 2
     assert sorted(model.operating_point_.feature_names) == sorted(RELEVANT)
     assert model.operating_point_.parameter == 2.0
-    straight = kp.PathCV(kp.NMMKLSelector([1, 2, 3, 5]), cv=3, predictor="joint_rbf")
+    straight = kp.PathCV(
+        kp.NMMKLSelector([1, 2, 3, 5]), cv=3, predictor="joint_rbf", references=False
+    )
     scores = straight.fit(FRAME, RING.y).scores_
     assert scores.mean[1] < model.scores_.mean[1] - 0.1
 
@@ -90,7 +92,9 @@ def test_cross_validation_finds_the_budget(model):
 @pytest.mark.parametrize("kernel", ["linear", "rbf", "auto", kp.Laplace()])
 def test_the_predictor_has_the_kernel_of_the_selector(kernel):
     selector = kp.NMMKLSelector([2, 3], kernel=kernel)
-    scored = kp.PathCV(selector, cv=2, predictor="weighted_kernel").fit(FRAME, RING.y)
+    scored = kp.PathCV(selector, cv=2, predictor="weighted_kernel", references=False).fit(
+        FRAME, RING.y
+    )
     assert np.isfinite(scored.scores_.mean).all()
     assert scored.predict(FRAME).shape == RING.y.shape
 

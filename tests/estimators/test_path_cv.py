@@ -33,7 +33,7 @@ X, Y = ring()
 
 def test_the_relevant_features_are_found():
     X, y = ring(120, 8)
-    model = kp.PathCV(cv=3, n_features=[1, 2, 4, 8], inner_cv=2).fit(X, y)
+    model = kp.PathCV(cv=3, n_features=[1, 2, 4, 8], inner_cv=2, references=False).fit(X, y)
     point = model.operating_point_
     assert point.n_features == 2
     assert set(point.feature_names) == {"x1", "x3"}
@@ -214,10 +214,10 @@ def test_one_fold():
 
 
 def test_default_sizes():
-    model = kp.PathCV(f_classif, predictor=GaussianNB(), cv=2).fit(X, Y)
+    model = kp.PathCV(f_classif, predictor=GaussianNB(), cv=2, references=False).fit(X, Y)
     assert model.scores_.n_features.tolist() == [1, 2, 3, 4, 5, 6]
     wide = np.hstack([X, np.random.default_rng(0).normal(size=(80, 60))])
-    model = kp.PathCV(f_classif, predictor=GaussianNB(), cv=2).fit(wide, Y)
+    model = kp.PathCV(f_classif, predictor=GaussianNB(), cv=2, references=False).fit(wide, Y)
     assert model.scores_.n_features.tolist() == [*range(1, 31), 38, 47, 59, 66]
 
 

@@ -36,7 +36,9 @@ def people(n=120, seed=0):
 
 def fitted(predictor, **options):
     frame, y = people()
-    model = kp.PathCV(predictor=predictor, cv=3, n_features=[1, 2, 5], rule="best", **options)
+    model = kp.PathCV(
+        predictor=predictor, cv=3, n_features=[1, 2, 5], rule="best", **options, references=False
+    )
     with pytest.warns(ReadingWarning, match="days since 1970.*'since'.*identifiers.*'name'"):
         model.fit(frame, y)
     return model, frame, y
@@ -81,10 +83,12 @@ def test_rows_without_a_target_are_absent_rows():
     gaps = pd.Series(y, dtype=object)
     gaps[::10] = None
     there = gaps.notna().to_numpy()
-    model = kp.PathCV(predictor="logistic", cv=3, n_features=[1, 2])
+    model = kp.PathCV(predictor="logistic", cv=3, n_features=[1, 2], references=False)
     with pytest.warns(MissingValuesWarning, match="12 rows without a target, of 120"):
         found = model.fit(frame, gaps).scores_
-    want = kp.PathCV(predictor="logistic", cv=3, n_features=[1, 2]).fit(frame[there], y[there])
+    want = kp.PathCV(predictor="logistic", cv=3, n_features=[1, 2], references=False).fit(
+        frame[there], y[there]
+    )
     np.testing.assert_array_equal(found.per_fold, want.scores_.per_fold)
 
 
@@ -98,7 +102,9 @@ def test_nothing_is_learned_from_rows_held_out(predictor):
     other = frame.copy()
     other.loc[split[0][1], "height"] = np.where(np.arange(40) % 2, np.nan, 1e6 * np.arange(40))
     found = [
-        kp.PathCV(predictor=predictor, cv=split, n_features=[2], rule="best").fit(X, y).scores_
+        kp.PathCV(predictor=predictor, cv=split, n_features=[2], rule="best", references=False)
+        .fit(X, y)
+        .scores_
         for X in (frame, other)
     ]
     assert not found[0].supports[0].csr.toarray()[0, 2]  # the heights
@@ -109,7 +115,9 @@ def test_nothing_is_learned_from_rows_held_out(predictor):
 def test_four_ways_for_missing_values(missing):
     frame, y = people()
     frame = frame.drop(columns=["name", "since"])
-    model = kp.PathCV(predictor="weighted_kernel", cv=3, n_features=[2], missing=missing)
+    model = kp.PathCV(
+        predictor="weighted_kernel", cv=3, n_features=[2], missing=missing, references=False
+    )
     if missing == "error":
         with pytest.raises(kp.DataError, match="contains NaN in columns 'age'"):
             model.fit(frame, y)
@@ -125,14 +133,14 @@ def test_a_rare_class_counts_as_much_as_others():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 4))
     y = (X[:, 0] + 0.5 * rng.normal(size=300) > 1.6).astype(int)
-    model = kp.PathCV(cv=3, n_features=[1, 2])
+    model = kp.PathCV(cv=3, n_features=[1, 2], references=False)
     with pytest.warns(RareClassWarning, match="balanced accuracy"):
         model.fit(X, y)
     assert model.scores_.scoring == "balanced_accuracy"
     assert model.scores_.mean.max() > 0.8
-    plain = kp.PathCV(cv=3, n_features=[1, 2], scoring="accuracy").fit(X, y)
+    plain = kp.PathCV(cv=3, n_features=[1, 2], scoring="accuracy", references=False).fit(X, y)
     assert plain._run.study.task.class_weight is None
-    ranked = kp.PathCV(cv=3, n_features=[1, 2], scoring="roc_auc").fit(X, y)
+    ranked = kp.PathCV(cv=3, n_features=[1, 2], scoring="roc_auc", references=False).fit(X, y)
     assert ranked._run.study.task.class_weight == "balanced"
 
 

@@ -41,7 +41,7 @@ def _notes_are_not_the_matter():
 
 
 def model_of(predictor="logistic", **settings):
-    settings = {"cv": 3, "n_features": [2, 5], "rule": "best"} | settings
+    settings = {"cv": 3, "n_features": [2, 5], "rule": "best", "references": False} | settings
     return kp.PathCV(predictor=predictor, **settings).fit(FRAME, Y)
 
 
@@ -68,7 +68,13 @@ def test_rows_held_out_do_not_change_what_a_fold_imputes():
     splits = [(np.arange(40), np.arange(40, N))]
     far.loc[40:, "holes"] = far.loc[40:, "holes"] + 1e3  # rows held out only
     models = [
-        kp.PathCV(cv=splits, n_features=[6], missing="impute", predictor="weighted_kernel")
+        kp.PathCV(
+            cv=splits,
+            n_features=[6],
+            missing="impute",
+            predictor="weighted_kernel",
+            references=False,
+        )
         for _ in range(2)
     ]
     found = [model.fit(table, Y)._run.study for model, table in zip(models, (FRAME, far))]
@@ -114,7 +120,9 @@ def test_transform_and_score_take_the_chosen_columns_alone():
 @pytest.mark.parametrize("predictor", ["logistic", "joint_rbf"])
 def test_a_hole_that_fit_has_not_seen_stands_at_the_median(predictor):
     table = FRAME[["x", "grade"]]
-    model = kp.PathCV(cv=3, n_features=[1], predictor=predictor).fit(table, X > 0.3)
+    model = kp.PathCV(cv=3, n_features=[1], predictor=predictor, references=False).fit(
+        table, X > 0.3
+    )
     assert model.operating_point_.feature_names == ("x",)
     hole, middle = (
         model.decision_function(pd.DataFrame({"x": [value]}))

@@ -65,7 +65,7 @@ SELECTORS = {
     "gmkl random": kp.GMKLClassifier("product", strengths=2, random_state=3),
     "nmmkl": kp.NMMKLSelector([1, 2, 3], kernel="rbf", ridge=0.2),
     "nmmkl groups": kp.NMMKLSelector([2, 4], groups=np.array([0, 0, 1, 1, 2, 2])),
-    "l1kr": kp.L1KRClassifier(max_features=3),
+    "l1kr": kp.L1KRClassifier(norm_budget=[0.1, 0.3], max_features=3),
     "FSV": baselines.FSV(3, balance=0.1),
     "Fisher": baselines.Fisher(3),
     "L1SVM": baselines.L1SVM(3, C=0.5),
@@ -77,7 +77,7 @@ SELECTORS = {
 REGRESSION = {
     "gmkl": kp.GMKLRegressor(strengths=3, epsilon=0.2),
     "nmmkl": kp.NMMKLSelector([1, 2]),
-    "l1kr": kp.L1KRRegressor(max_features=3),
+    "l1kr": kp.L1KRRegressor(norm_budget=[0.1, 0.3], max_features=3),
     "SVRLW": baselines.SVRLW(3, epsilon=0.2),
     "LassoLW": baselines.LassoLW(3, alpha=0.1),
     "ForwardStepwise": baselines.ForwardStepwise(3),

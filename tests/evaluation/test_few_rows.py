@@ -33,14 +33,16 @@ ONE = kp.WeightedKernelSVM(C=1.0)
 )
 def test_few_rows_of_numbers(n, cv, words):
     with pytest.raises(kp.DataError, match=words):
-        kp.PathCV(cv=cv).fit(X[:n], VALUES[:n])
+        kp.PathCV(cv=cv, references=False).fit(X[:n], VALUES[:n])
 
 
 def test_the_ways_out_lead_somewhere():
-    kp.PathCV(cv=2, predictor=ONE).fit(X[:4], VALUES[:4])
+    kp.PathCV(cv=2, predictor=ONE, references=False).fit(X[:4], VALUES[:4])
     scoring = "neg_mean_absolute_error"
-    kp.PathCV(cv=5, predictor=ONE, scoring=scoring, n_features=[1]).fit(X[:5], VALUES[:5])
-    kp.PathCV(cv=4, n_features=[1, 2]).fit(X[:9], VALUES[:9])
+    kp.PathCV(cv=5, predictor=ONE, scoring=scoring, n_features=[1], references=False).fit(
+        X[:5], VALUES[:5]
+    )
+    kp.PathCV(cv=4, n_features=[1, 2], references=False).fit(X[:9], VALUES[:9])
 
 
 @pytest.mark.parametrize(
@@ -53,7 +55,7 @@ def test_the_ways_out_lead_somewhere():
 )
 def test_few_rows_of_classes(y, cv, words):
     with pytest.raises(kp.DataError, match=words):
-        kp.PathCV(cv=cv).fit(X[: len(y)], y)
+        kp.PathCV(cv=cv, references=False).fit(X[: len(y)], y)
 
 
 def test_a_class_with_fewer_rows_than_folds():
@@ -64,19 +66,21 @@ def test_a_class_with_fewer_rows_than_folds():
         pytest.warns(RareClassWarning, match=rare),
         pytest.warns(UserWarning, match=fewer) as told,
     ):
-        model = kp.PathCV(cv=5, n_features=[1, 2]).fit(X[:40], y)
+        model = kp.PathCV(cv=5, n_features=[1, 2], references=False).fit(X[:40], y)
     assert [one.filename for one in told if "fewer than" in str(one.message)] == [__file__]
     assert model.scores_.n_folds == 5
     assert model.classes_.tolist() == ["a", "b", "rare"]
     with pytest.warns(UserWarning, match=fewer) as told:
-        kp.PathCV(cv=5, n_features=[1, 2], scoring="accuracy").fit(X[:40], y)
+        kp.PathCV(cv=5, n_features=[1, 2], predictor=ONE, scoring="accuracy", references=False).fit(
+            X[:40], y
+        )
     assert not any(issubclass(one.category, RareClassWarning) for one in told)
     numbers = np.where(np.arange(40) < 3, 7, LABELS[0] == LABELS)
     with (
         pytest.warns(RareClassWarning, match="balanced accuracy"),
         pytest.warns(UserWarning, match="cv=3, or merge or drop.*set task='regression'"),
     ):
-        kp.PathCV(cv=5, n_features=[1], predictor=ONE).fit(X[:40], numbers)
+        kp.PathCV(cv=5, n_features=[1], predictor=ONE, references=False).fit(X[:40], numbers)
 
 
 @pytest.mark.parametrize(
@@ -89,14 +93,14 @@ def test_a_class_with_fewer_rows_than_folds():
 )
 def test_fewer_groups_than_folds(groups, words):
     with pytest.raises(kp.DataError, match=words):
-        kp.PathCV(cv=5).fit(X, LABELS, groups=groups)
+        kp.PathCV(cv=5, references=False).fit(X, LABELS, groups=groups)
 
 
 # -- labels ---------------------------------------------------------------------------------------
 
 ESTIMATORS = [
     kp.LpKTASelector(),
-    kp.PathCV(cv=2, predictor=JOINT, n_features=[1]),
+    kp.PathCV(cv=2, predictor=JOINT, n_features=[1], references=False),
     kp.GMKLClassifier(),
     kp.NMMKLSelector(1),
     kp.L1KRClassifier(norm_budget=0.1, search_branches=False),
@@ -165,7 +169,7 @@ def test_labels_that_do(model, labels):
     ids=str,
 )
 def test_baselines_that_see_no_weights_are_named(baselines, named):
-    model = kp.PathCV(cv=2, predictor=ONE, n_features=[1], baselines=baselines)
+    model = kp.PathCV(cv=2, predictor=ONE, n_features=[1], baselines=baselines, references=False)
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         model.fit(X, Y, sample_weight=np.ones(len(Y)))
@@ -177,10 +181,12 @@ def test_baselines_that_see_no_weights_are_named(baselines, named):
 
 
 def test_baselines_of_a_picture_are_named():
-    model = kp.PathCV(cv=2, predictor=ONE, n_features=[1]).fit(X, Y, sample_weight=np.ones(len(Y)))
+    model = kp.PathCV(cv=2, predictor=ONE, n_features=[1], references=False).fit(
+        X, Y, sample_weight=np.ones(len(Y))
+    )
     with pytest.warns(UserWarning, match="The baseline f_test takes no sample_weight"):
         model.plot(baselines=["f_test"])
 
 
 def test_without_weights_nothing_is_said():
-    kp.PathCV(cv=2, predictor=ONE, n_features=[1], baselines=["f_test"]).fit(X, Y)
+    kp.PathCV(cv=2, predictor=ONE, n_features=[1], baselines=["f_test"], references=False).fit(X, Y)

@@ -174,10 +174,6 @@ def test_they_resume(tmp_path, monkeypatch):
     assert again._run.meter.done == again.plan_.total
 
 
-def test_they_do_not_depend_on_the_number_of_workers():
-    assert scored(n_jobs=2).reference_scores_ == scored().reference_scores_
-
-
 def test_they_are_saved_with_the_model():
     model, file = scored(), io.BytesIO()
     model.save(file)

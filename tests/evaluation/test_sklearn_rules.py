@@ -26,6 +26,7 @@ from evaluation.helpers import JOINT, WEIGHTED, curve, path_cv, ring, same_score
 X, Y = ring()
 NAMES = [f"gene {j}" for j in range(6)]
 FRAME = pd.DataFrame(X, columns=NAMES)
+COARSE = kp.LpKTASelector(step=0.5)
 
 
 def expected_failures(estimator):
@@ -40,9 +41,9 @@ def expected_failures(estimator):
 
 @parametrize_with_checks(
     [
-        path_cv(predictor=JOINT),
-        path_cv(predictor=WEIGHTED),
-        path_cv(predictor=LogisticRegression()),
+        path_cv(COARSE, predictor=JOINT),
+        path_cv(COARSE, predictor=WEIGHTED),
+        path_cv(COARSE, predictor=LogisticRegression()),
     ],
     expected_failed_checks=expected_failures,
 )
@@ -184,10 +185,12 @@ def test_grid_search_and_cross_val_score():
 
 @pytest.mark.slow
 def test_two_jobs_give_what_one_gives():
-    options = {"predictor": "auto", "inner_cv": 2, "baselines": ("f_test",)}
+    options = {"predictor": "auto", "inner_cv": 2, "baselines": ("f_test",), "references": True}
     one, two = (path_cv(n_jobs=n, **options).fit(X, Y) for n in (1, 2))
     same_scores(one.scores_, two.scores_)
     same_scores(one.baseline_scores_["f_test"], two.baseline_scores_["f_test"])
+    assert one.reference_scores_ == two.reference_scores_
+    assert list(one.reference_scores_) == ["logistic", "boosting"]
     np.testing.assert_array_equal(one.scores_.parameters, two.scores_.parameters)
     assert one.operating_point_ == two.operating_point_
     assert one.plan_ == two.plan_

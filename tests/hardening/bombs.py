@@ -10,6 +10,7 @@ import sys
 import tempfile
 import zipfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -48,7 +49,7 @@ for file in sys.argv[1:]:
 def _npz(file: Path, arrays: dict[str, np.ndarray], declared: dict[str, tuple] | None = None,
          zeros: int = 0) -> None:  # fmt: skip
     """NPZ with some arrays, some that only declare a shape, and X of so many bytes of zeros."""
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
         for name, array in arrays.items():
             with archive.open(f"{name}.npy", "w") as stream:
                 np.lib.format.write_array(stream, array)
@@ -118,24 +119,23 @@ TABLES: dict[str, Callable[[Path], None]] = {
 }  # fmt: skip
 
 
-def _archives() -> dict[str, bytes]:
-    """A path and a model whose arrays or counts are gigabytes; consistent ones too."""
+def _archives(n: int) -> dict[str, Callable[[], bytes]]:
+    """A path and a model whose arrays or counts are large; a consistent one of ``n`` points too."""
     from hardening.samples import model_bytes, path_bytes
 
     path, model = path_bytes(), model_bytes()
     zeros = np.zeros(2**24)  # 128 MB, in 130 kB
     found = {
-        "kkt.kpath": forged(PATH, path, arrays={"kkt": zeros}),
-        "names.kpath": forged(PATH, path, arrays={"names_text": zeros.view(np.uint8)}),
-        "foreign.kpath": forged(PATH, path, arrays={"bomb": zeros}),
-        "mean.kpmodel": forged(MODEL, model, arrays={"path": zeros.view(np.uint8)}),
+        "kkt.kpath": partial(forged, PATH, path, arrays={"kkt": zeros}),
+        "names.kpath": partial(forged, PATH, path, arrays={"names_text": zeros.view(np.uint8)}),
+        "foreign.kpath": partial(forged, PATH, path, arrays={"bomb": zeros}),
+        "mean.kpmodel": partial(forged, MODEL, model, arrays={"path": zeros.view(np.uint8)}),
     }
-    n = len(zeros)
 
     def many_points(header: dict) -> None:
         header.update(n_points=n, extension=None)
 
-    points = dict.fromkeys(("parameters", "values", "kkt", "gaps"), zeros)
+    points = dict.fromkeys(("parameters", "values", "kkt", "gaps"), zeros[:n])
     points["weights_indptr"] = np.zeros(n + 1, np.int32)
     points |= {"weights_data": zeros[:0], "weights_steps": np.zeros(0, np.int32)}
     points |= {f"event_{name}": a for name, a in (
@@ -143,13 +143,15 @@ def _archives() -> dict[str, bytes]:
         ("positions", EMPTY))}  # fmt: skip
     gone: dict = {f"extension.{name}": None for name in ("alignments", "usable", "reference")}
     gone |= {"names_text": None, "names_lengths": None}
-    found["consistent.kpath"] = forged(PATH, path, many_points, points | gone)
+    found["consistent.kpath"] = partial(forged, PATH, path, many_points, points | gone)
 
     def many_columns(header: dict) -> None:
         header.update(n_features=2**40, extension=None)
 
-    found["columns.kpath"] = forged(PATH, path, many_columns, gone)
-    found["columns.kpmodel"] = forged(MODEL, model, lambda h: h.update(n_features_in=2**40))
+    found["columns.kpath"] = partial(forged, PATH, path, many_columns, gone)
+    found["columns.kpmodel"] = partial(
+        forged, MODEL, model, lambda h: h.update(n_features_in=2**40)
+    )
     return found
 
 
@@ -171,9 +173,10 @@ def trials(long: bool, seed: int) -> list[Tally]:
             place.mkdir()
         for name in TABLES if long else ("index.svm", "wide.npz", "72 TiB.npz", "inflated.npz"):
             TABLES[name](first / name)
-        forgeries = _archives()
+        # What the short one unpacks to is more than a refusal may take, too: 256 MB.
+        forgeries = _archives(2**24 if long else 2**23)
         for name in forgeries if long else ("kkt.kpath", "consistent.kpath", "columns.kpmodel"):
-            (second / name).write_bytes(forgeries[name])
+            (second / name).write_bytes(forgeries[name]())
         for tally, place in ((tables, first), (archives, second)):
             files = sorted(place.iterdir())
             for file, outcome in zip(files, _outcomes(files)):

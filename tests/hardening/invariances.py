@@ -228,7 +228,7 @@ def of_cross_validation(long: bool, seed: int) -> list[Tally]:
 def _outcome(data: Data, splits: Any, settings: dict[str, Any]) -> np.ndarray:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model = kp.PathCV(cv=splits, n_features=[1, 2, 3], **settings)
+        model = kp.PathCV(cv=splits, n_features=[1, 2, 3], **settings, references=False)
         model.fit(data.X, data.y, sample_weight=data.weight)
     return model.scores_.per_fold
 

@@ -93,8 +93,7 @@ def loaded_model_refits(folder: Path) -> str:
         for weight in (None, {0: 1, 1: 9}):
             model = kp.PathCV(
                 selector, cv=3, n_features=[1, 2, 3], class_weight=weight,
-                predictor="weighted_kernel", random_state=3,
-            )  # fmt: skip
+                predictor="weighted_kernel", random_state=3, references=False)  # fmt: skip
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 model.fit(X, y).save(folder / "m.kpmodel")
@@ -113,7 +112,9 @@ def foreign_selector_is_not_replaced(folder: Path) -> str:
     from sklearn.feature_selection import SelectKBest
 
     X, y = _data()
-    model = kp.PathCV(SelectKBest(k="all"), cv=3, n_features=[1, 2], predictor="weighted_kernel")
+    model = kp.PathCV(
+        SelectKBest(k="all"), cv=3, n_features=[1, 2], predictor="weighted_kernel", references=False
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model.fit(X, y).save(folder / "m.kpmodel")
@@ -315,7 +316,9 @@ def fold_of_another(folder: Path) -> str:
     X, y = _data()
 
     def fit(memory):
-        model = kp.PathCV(cv=3, n_features=[1, 2], predictor="weighted_kernel", memory=memory)
+        model = kp.PathCV(
+            cv=3, n_features=[1, 2], predictor="weighted_kernel", memory=memory, references=False
+        )
         return model.fit(X, y).scores_.per_fold
 
     wanted = fit(None)
@@ -446,7 +449,9 @@ def wrong_mathematics(folder: Path) -> str:
 def weights_of_baselines(folder: Path) -> str:
     """A baseline that takes no weights is named."""
     X, y = _data()
-    model = kp.PathCV(cv=3, n_features=[1], baselines=["f_test"], predictor="weighted_kernel")
+    model = kp.PathCV(
+        cv=3, n_features=[1], baselines=["f_test"], predictor="weighted_kernel", references=False
+    )
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
         model.fit(X, y, sample_weight=np.linspace(0.5, 2, ROWS))

@@ -274,7 +274,11 @@ def test_path_cv_saved_by_name(new, calls, table, large, tmp_path, monkeypatch):
     if large:  # a map of numbers in place of a matrix
         monkeypatch.setattr(base, "LARGE_ROWS", 20)
     model = kp.PathCV(
-        kp.LpKTASelector(kernel=kernel), predictor=kp.WeightedKernelSVM(C=1.0), n_features=[3], cv=3
+        kp.LpKTASelector(kernel=kernel),
+        predictor=kp.WeightedKernelSVM(C=1.0),
+        n_features=[3],
+        cv=3,
+        references=False,
     ).fit(TABLES[table](X), Y)
     weights = model.path_.at(3).weights
     expected = slow.predictions(X, Y, NEW, weights, k, width, "classification", 1.0)

@@ -181,7 +181,9 @@ def test_a_kernel_that_calls_itself_rbf_is_not_taken_for_it():
 
 def _path_cv(example, y, task, table="dense"):
     selector = kp.LpKTASelector(kernel=example.kernel)
-    model = kp.PathCV(selector, predictor=kp.WeightedKernelSVM(C=1.0), n_features=[3], cv=3)
+    model = kp.PathCV(
+        selector, predictor=kp.WeightedKernelSVM(C=1.0), n_features=[3], cv=3, references=False
+    )
     return model.fit(TABLES[table](X), y)
 
 

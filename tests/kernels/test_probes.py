@@ -255,7 +255,7 @@ def test_a_nan_later_on_is_an_error():
     wide = np.vstack([X, 30 * X[:2], -30 * X[:2]])
     y = np.append(Y, Y[[0, 1, 0, 1]])
     model = kp.PathCV(kp.LpKTASelector(kernel=Late()), predictor="weighted_kernel", n_features=[2],
-                      cv=3).fit(X[:, :3] / 3, Y)  # fmt: skip
+                      cv=3, references=False).fit(X[:, :3] / 3, Y)  # fmt: skip
     for use in (
         lambda: kp.alignments(wide, y, kernel=Late()),
         lambda: kp.GMKLClassifier(base_kernel=Late()).fit(wide, y),

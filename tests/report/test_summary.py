@@ -112,7 +112,7 @@ def test_a_loaded_model_has_no_data(model):
 
 
 def test_a_ranking(ring):
-    model = kp.PathCV(f_classif, cv=2, n_features=[1, 3], predictor="joint_rbf")
+    model = kp.PathCV(f_classif, cv=2, n_features=[1, 3], predictor="joint_rbf", references=False)
     summary = valid(model.fit(ring.X, ring.y).summary())
     assert [len(size["features"]) for size in summary["sizes"]] == [1, 3]
 
@@ -146,7 +146,7 @@ def test_a_path_that_only_ranks(ring):
 
 def test_nothing_above_chance_is_said(ring):
     rng = np.random.default_rng(3)
-    model = kp.PathCV(cv=3, n_features=[1, 2, 8], predictor="joint_rbf")
+    model = kp.PathCV(cv=3, n_features=[1, 2, 8], predictor="joint_rbf", references=False)
     summary = valid(model.fit(ring.X, rng.permutation(ring.y)).summary())
     for score, kinds in ((0.4, ["chance"]), (0.6, [])):
         changed = copy.deepcopy(summary)

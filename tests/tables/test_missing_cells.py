@@ -32,9 +32,11 @@ CLASSIFIERS = {
     "LpKTA": lambda: kp.LpKTASelector(step=0.5),
     "GMKL": lambda: kp.GMKLClassifier(),
     "GMKL product": lambda: kp.GMKLClassifier(kernel="product"),
-    "PathCV": lambda: kp.PathCV(kp.LpKTASelector(step=0.5), cv=2, n_features=[1, 2]),
+    "PathCV": lambda: kp.PathCV(
+        kp.LpKTASelector(step=0.5), cv=2, n_features=[1, 2], references=False
+    ),
     "PathCV forest": lambda: kp.PathCV(
-        kp.LpKTASelector(step=0.5), predictor=_forest(), cv=2, n_features=[2]
+        kp.LpKTASelector(step=0.5), predictor=_forest(), cv=2, n_features=[2], references=False
     ),
     "NMMKL": lambda: kp.NMMKLSelector(2),
     "L1KR": lambda: kp.L1KRClassifier(norm_budget=0.3, search_branches=False),
@@ -48,7 +50,9 @@ CLASSIFIERS = {
 REGRESSORS = {
     "LpKTA": lambda: kp.LpKTASelector(step=0.5),
     "GMKL": lambda: kp.GMKLRegressor(),
-    "PathCV": lambda: kp.PathCV(kp.LpKTASelector(step=0.5), cv=2, n_features=[1, 2]),
+    "PathCV": lambda: kp.PathCV(
+        kp.LpKTASelector(step=0.5), cv=2, n_features=[1, 2], references=False
+    ),
     "NMMKL": lambda: kp.NMMKLSelector(2),
     "L1KR": lambda: kp.L1KRRegressor(norm_budget=0.3, search_branches=False),
     "SVRLW": lambda: baselines.SVRLW(2),

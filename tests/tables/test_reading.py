@@ -28,7 +28,9 @@ def objects(*columns):
 
 
 def fitted(table, **settings):
-    return kp.PathCV(cv=3, n_features=[1, 2], predictor="logistic", **settings).fit(table, Y)
+    return kp.PathCV(
+        cv=3, n_features=[1, 2], predictor="logistic", **settings, references=False
+    ).fit(table, Y)
 
 
 @pytest.mark.parametrize(

@@ -190,7 +190,9 @@ def test_steps_of_a_cross_validation(monkeypatch, tmp_path):
     model.plot(baselines=("f_test",))
     assert seen["f_test"][0] == seen["f_test"][1] > 0
     seen.clear()
-    kp.PathCV(cv=2, n_features=[1], predictor="joint_rbf", verbose=1).fit(data.X, data.y)
+    kp.PathCV(cv=2, n_features=[1], predictor="joint_rbf", verbose=1, references=False).fit(
+        data.X, data.y
+    )
     assert "cross-validation" not in seen  # lines are written instead
     seen.clear()
     model.predict(data.X)
@@ -235,7 +237,9 @@ def test_steps_of_predictions_on_the_command_line(monkeypatch, tmp_path):
     from kernelpath.cli.main import app
 
     data = kp.datasets.make_ring(n_samples=60, n_features=5, random_state=0)
-    model = kp.PathCV(cv=2, n_features=[2], predictor="joint_rbf", probability=True)
+    model = kp.PathCV(
+        cv=2, n_features=[2], predictor="joint_rbf", probability=True, references=False
+    )
     frame = pd.DataFrame(data.X, columns=[f"x{j}" for j in range(5)])
     model.fit(frame, data.y).save(tmp_path / "a.kpmodel")
     frame.to_csv(tmp_path / "new.csv", index=False)
