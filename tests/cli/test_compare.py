@@ -147,7 +147,7 @@ def test_sizes_with_nmmkl_end_early_in_wide_tables(tmp_path, frame):
     wide[:, 7] = frame["g3"]
     table = pd.DataFrame(wide).add_prefix("w").assign(outcome=frame["outcome"])
     result = done("compare", save_csv(tmp_path, table), "-t", "outcome", "--cv", "2", "--predictor",
-                  "logistic", "--methods", "f-test,nmmkl", "--json")  # fmt: skip
+                  "forest", "--methods", "f-test,nmmkl", "--json")  # fmt: skip
     for one in scores_of(result.stdout).values():
         assert one["n_features"] == size_grid(MOST_BUDGETS).tolist()
     assert "sizes end at 60 features; --sizes" in " ".join(json.loads(result.stdout)["notes"])

@@ -12,6 +12,7 @@ import kernelpath as kp
 from cli.helpers import FILES, SCORED, assert_refused, done, run, save_csv
 from kernelpath import catalogue
 from kernelpath.catalogue import CLASSES, METHODS
+from kernelpath.estimators import rankers
 from kernelpath.tracers import any_selector
 
 FEW = ["--cv", "2", "--sizes", "1,2"]
@@ -54,9 +55,10 @@ def test_files_without_folds(tmp_path, small, name):
 
 @pytest.fixture
 def coarse(monkeypatch):
-    """Fewer trees of a forest, and fewer points of a path."""
+    """Fewer trees of a forest, fewer points of a path, and one budget."""
     monkeypatch.setattr(any_selector, "N_TREES", 20)
     monkeypatch.setattr(catalogue, "N_STRENGTHS", 12)
+    monkeypatch.setattr(rankers, "L1KR_BUDGETS", (0.3,))
 
 
 SOONER = ("gmkl", "fisher", "f-test")
@@ -95,7 +97,9 @@ def check_scored(tmp_path, file, target, name):
     done("report", out)
     # A model refits: it knows its selector.
     frame = frame.iloc[:30]
-    model.set_params(n_features=[1]).fit(frame.drop(columns=target), frame[target])
+    model.set_params(n_features=[1], references=False).fit(
+        frame.drop(columns=target), frame[target]
+    )
 
 
 def test_the_same_scores_as_in_a_comparison(small):

@@ -93,7 +93,8 @@ def loaded_model_refits(folder: Path) -> str:
         for weight in (None, {0: 1, 1: 9}):
             model = kp.PathCV(
                 selector, cv=3, n_features=[1, 2, 3], class_weight=weight,
-                predictor="weighted_kernel", random_state=3, references=False)  # fmt: skip
+                predictor="weighted_kernel", random_state=3, references=False,
+            )  # fmt: skip
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 model.fit(X, y).save(folder / "m.kpmodel")

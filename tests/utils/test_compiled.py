@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import errno
 import gc
-import importlib
 import importlib.util
+import json
 import os
 import shutil
 import subprocess
@@ -105,31 +105,48 @@ def twice(values):
 """
 
 
+ASK = """
+import json, os, sys
+from pathlib import Path
+import numpy as np
+import kernelpath.utils.compiled
+
+for formula in json.load(sys.stdin):
+    Path(sys.argv[1], "formula.py").write_text(formula)
+    child = os.fork()
+    if child == 0:
+        import user
+        loops = user.total, user.twice
+        values = [loop(np.array([1.0, 2.0])) for loop in loops]
+        print(json.dumps([values, [sum(loop.stats.cache_hits.values()) for loop in loops]]))
+        sys.stdout.flush()
+        os._exit(0)
+    os.waitpid(child, 0)
+"""
+EDITS = (
+    (FORMULA, [7.0, 14.0], 0),
+    (FORMULA, [7.0, 14.0], 1),
+    (FORMULA.replace("+ 1.0", "- 1.0"), [3.0, 6.0], 0),
+    (FORMULA.replace("POWER = 2.0", "POWER = 3.0"), [11.0, 22.0], 0),
+    (FORMULA.replace("kept=False", "kept=False, fastmath=True"), [7.0, 14.0], 0),
+    ("# a comment" + FORMULA, [7.0, 14.0], 1),
+)
+
+
 @jitted
-def test_an_edit_in_another_file_is_noticed(tmp_path, monkeypatch):
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="every edit is read by a fork")
+def test_an_edit_in_another_file_is_noticed(tmp_path):
     (tmp_path / "user.py").write_text(USER)
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "kept"))
-    monkeypatch.setattr(sys, "dont_write_bytecode", True)  # edits within a second
-
-    def answers(formula):
-        (tmp_path / "formula.py").write_text(formula)
-        for name in ("formula", "user"):  # as a new process would
-            monkeypatch.delitem(sys.modules, name, raising=False)
-        importlib.invalidate_caches()
-        user = importlib.import_module("user")
-        given = np.array([1.0, 2.0])
-        return [
-            (loop(given), sum(loop.stats.cache_hits.values())) for loop in (user.total, user.twice)
-        ]
-
-    assert answers(FORMULA) == [(7.0, 0), (14.0, 0)]
-    assert answers(FORMULA) == [(7.0, 1), (14.0, 1)]
-    assert answers(FORMULA.replace("+ 1.0", "- 1.0")) == [(3.0, 0), (6.0, 0)]
-    assert answers(FORMULA.replace("POWER = 2.0", "POWER = 3.0")) == [(11.0, 0), (22.0, 0)]
-    faster = answers(FORMULA.replace("kept=False", "kept=False, fastmath=True"))
-    assert [hits for _, hits in faster] == [0, 0]
-    assert answers("# a comment" + FORMULA) == [(7.0, 1), (14.0, 1)]
+    paths = os.pathsep.join([str(tmp_path), str(SOURCE.parent)])
+    environment = {**os.environ, "PYTHONPATH": paths, "NUMBA_CACHE_DIR": str(tmp_path / "kept")}
+    environment["PYTHONDONTWRITEBYTECODE"] = "1"  # edits within a second
+    done = subprocess.run(
+        [sys.executable, "-c", ASK, str(tmp_path)],
+        input=json.dumps([formula for formula, _, _ in EDITS]),
+        capture_output=True, text=True, env=environment, check=True, timeout=300,
+    )  # fmt: skip
+    found = [json.loads(line) for line in done.stdout.splitlines()]
+    assert found == [[values, [hits, hits]] for _, values, hits in EDITS]
 
 
 @jitted
