@@ -175,7 +175,7 @@ def test_killed_and_started_again(long_command):
     assert not out.exists()
     again = subprocess.run(command, capture_output=True, text=True, timeout=240)
     assert again.returncode == 0, again.stderr
-    assert "models known from an earlier run" in again.stderr
+    assert "known from an earlier run" in again.stderr
     assert sorted(p.name for p in out.iterdir()) == SCORED
     assert not resume_folder(out).exists()
 
