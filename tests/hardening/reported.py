@@ -157,7 +157,8 @@ def masked_and_not_a_time(folder: Path) -> str:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", MissingValuesWarning)
                 found = _learned(estimator.fit(*given), M)
-            if not all(map(np.array_equal, found, _learned(estimator.fit(*plain), hole))):
+                expected = _learned(estimator.fit(*plain), hole)
+            if not all(map(np.array_equal, found, expected)):
                 return f"{kind}: {name} is not read as missing"
     if not np.array_equal(kp.alignments(dates, y), kp.alignments(days, y)):
         return "alignments: NaT is not read as missing"
