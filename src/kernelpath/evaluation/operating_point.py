@@ -205,7 +205,7 @@ def _affordable(scores: PathScores, budget: Any) -> np.ndarray:
     if budget is None:
         return np.ones(len(scores.n_features), dtype=bool)
     if not _costly(scores):
-        spent, text = scores.n_features, "no size has at most {:g} features; the smallest is {:g}"
+        spent, text = scores.n_features, "no size is at most {:g}; the smallest is {:g}"
     else:
         full: Any = scores.full_costs
         spent = scores.costs if full is None else full  # type: ignore[assignment]
