@@ -92,8 +92,8 @@ def loaded_model_refits(folder: Path) -> str:
     for name, selector in selectors.items():
         for weight in (None, {0: 1, 1: 9}):
             model = kp.PathCV(
-                selector, cv=3, n_features=[1, 2, 3], class_weight=weight,
-                predictor="weighted_kernel", random_state=3, references=False,
+                selector, cv=2, n_features=[1, 2, 3], class_weight=weight,
+                predictor=kp.WeightedKernelSVM(C=1.0), random_state=3, references=False,
             )  # fmt: skip
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
@@ -144,8 +144,9 @@ def masked_and_not_a_time(folder: Path) -> str:
     rest = np.arange(ROWS) != 5
     masked_y = np.ma.masked_array(y, mask=~rest)
     estimators = [
-        kp.LpKTASelector(), kp.GMKLClassifier(), kp.PathCV(cv=3, n_features=[1]),
-        kp.NMMKLSelector(2), kp.baselines.Fisher(), kp.L1KRClassifier(),
+        kp.LpKTASelector(), kp.GMKLClassifier(), kp.PathCV(cv=3, n_features=[1], references=False),
+        kp.NMMKLSelector(2), kp.baselines.Fisher(),
+        kp.L1KRClassifier(norm_budget=0.3, search_branches=False),
     ]  # fmt: skip
     for estimator in estimators:
         kind = type(estimator).__name__

@@ -163,13 +163,7 @@ def test_levels_far_away_are_said_and_do_not_press_the_curve_flat():
 
 def test_the_display_of_a_model_has_its_baselines_and_references():
     data = kp.datasets.make_ring(n_samples=60, n_features=4, random_state=0)
-    model = kp.PathCV(
-        cv=2,
-        predictor="weighted_kernel",
-        baselines=("f_test",),
-        n_features=[1, 2],
-        references=False,
-    )
+    model = kp.PathCV(cv=2, predictor="weighted_kernel", baselines=("f_test",), n_features=[1, 2])
     model.fit(data.X, data.y)
     display = AccuracyDisplay.from_model(model)
     again = AccuracyDisplay.from_summary(model.summary())
