@@ -22,6 +22,7 @@ from sklearn.ensemble import (
 )
 
 from kernelpath.predictors.base import Candidate, Request, Setting, TrainingRows
+from kernelpath.predictors.bins import Bins
 from kernelpath.predictors.design import Design
 from kernelpath.predictors.plain import PlainModel, itself
 from kernelpath.predictors.state import Arrays, State, check_outputs, of_columns, saved_as
@@ -110,8 +111,8 @@ class Trees:
             raise ValueError("the nodes of the trees do not fit together")
 
     @classmethod
-    def of_boosting(cls, fitted: Any) -> Trees:
-        """Trees of a fitted histogram gradient boosting."""
+    def of_boosting(cls, fitted: Any, bins: Bins | None = None) -> Trees:
+        """Trees of a fitted histogram gradient boosting, perhaps of the steps of some bins."""
         grown = [
             (output, tree.nodes) for step in fitted._predictors for output, tree in enumerate(step)
         ]
@@ -120,13 +121,17 @@ class Trees:
         nodes = np.concatenate([nodes for _, nodes in grown])
         offset = np.repeat(roots, sizes)
         leaf = nodes["is_leaf"].astype(bool)
+        feature = np.where(leaf, -1, nodes["feature_idx"].astype(np.int64))
+        threshold = nodes["num_threshold"].astype(np.float64)
+        if bins is not None:
+            threshold = bins.thresholds(feature, threshold)
         return cls(
             roots,
             np.array([output for output, _ in grown], dtype=np.int64),
-            np.where(leaf, -1, nodes["feature_idx"].astype(np.int64)),
+            feature,
             np.where(leaf, 0, nodes["left"].astype(np.int64) + offset),
             np.where(leaf, 0, nodes["right"].astype(np.int64) + offset),
-            np.where(leaf, 0.0, np.clip(nodes["num_threshold"], -LARGEST, LARGEST)),
+            np.where(leaf, 0.0, np.clip(threshold, -LARGEST, LARGEST)),
             nodes["missing_go_to_left"].astype(bool),
             nodes["value"].astype(np.float64)[:, None],
             np.asarray(fitted._baseline_prediction, dtype=np.float64).ravel(),
@@ -285,7 +290,14 @@ class BoostingPredictor:
             early_stopping=False, random_state=self.random_state,
             min_samples_leaf=max(5, min(20, len(y) // 50)), **effort, **setting, **options,
         )  # fmt: skip
-        return Trees.of_boosting(machine.fit(X, y, sample_weight=part.sample_weight))
+        bins = None
+        weight = part.sample_weight
+        if not numbers and part.task.class_weight is not None:
+            weight = part.task.row_weights(y, weight)
+        if weight is not None:
+            bins = Bins.fit(X, weight, machine.max_bins)
+            X = bins.codes(X)
+        return Trees.of_boosting(machine.fit(X, y, sample_weight=part.sample_weight), bins)
 
 
 @dataclass(frozen=True)
