@@ -10,6 +10,7 @@ import time
 from html.parser import HTMLParser
 from itertools import pairwise
 
+import numpy as np
 import pytest
 
 import kernelpath as kp
@@ -358,3 +359,14 @@ def test_the_page_calls_the_method_as_it_is_told():
         "method Generalized lp-KTA"
         in Reader(render_html(scored(), method="Generalized lp-KTA")).words()
     )
+
+
+def test_features_that_are_chosen_together_have_no_rank():
+    X = np.random.default_rng(0).normal(size=(60, 6))
+    path = kp.NMMKLSelector([2, 3]).fit(X, X[:, 0] + X[:, 1] > 0).path_
+    summary = path.summary()
+    assert {w for size in summary["sizes"] for w in size["weights"]} == {1.0}
+    for nested in (True, False):
+        page = render_html(summary | {"entries": summary["entries"] | {"nested": nested}})
+        assert (">Rank<" in page, ">No.<" in page) == (nested, not nested)
+        assert ("in the order of the columns" in page) is not nested

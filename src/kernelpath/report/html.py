@@ -102,6 +102,7 @@ def render_html(
     summary = _summary_of(summary)
     script = _script()
     shown = first_size(summary)
+    weighted = len({w for one in summary["sizes"] for w in one["weights"]}) != 1
     return _template().render(
         s=summary,
         title=title or "kernelpath report",
@@ -122,7 +123,8 @@ def render_html(
         references=reference_words(dict(summary)),
         selects=any(summary["points"]["n_selected"]),
         varies=_varies(summary["points"]),
-        weighted=len({w for one in summary["sizes"] for w in one["weights"]}) != 1,
+        weighted=weighted,
+        ranked=weighted or summary["entries"]["nested"],
         kinds={view["kind"] for view in summary["views"]},
         usable=n_usable(summary),
         alike=_alike(summary["redundancy"]),
