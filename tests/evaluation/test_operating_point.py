@@ -159,7 +159,7 @@ def test_a_point_with_a_cost_survives():
 
 
 def test_a_budget_below_every_size():
-    with pytest.raises(DataError, match="at most 4 features; the smallest is 5"):
+    with pytest.raises(DataError, match="at most 4; the smallest is 5"):
         choose(with_means(0.5, 0.6, sizes=[5, 10]), "budget", budget=4)
 
 
