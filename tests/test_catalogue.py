@@ -158,3 +158,14 @@ def test_weights_of_a_product_are_no_weights_of_a_sum(tables):
     with pytest.raises(ValueError, match="inside one kernel"):
         kp.PathCV(product, predictor="weighted_kernel", references=False).fit(X, y)
     assert not kp.GMKLClassifier().weights_inside
+
+
+@pytest.mark.parametrize("name", RANKINGS)
+def test_no_ranking_chooses_a_constant_column(name):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 4))
+    X[:, 2] = 5.0
+    y = (X[:, 0] > 0).astype(int)
+    scores = Ranker(name, CLASSES)(X, y)
+    assert np.isnan(scores).tolist() == [False, False, True, False]
+    assert scores[0] == np.nanmax(scores)

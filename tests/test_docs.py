@@ -145,7 +145,7 @@ def kernels_restored():
 def test_what_the_guide_adds_works():
     names: dict = {"__name__": "guide"}
     blocks = python_blocks(ROOT / "docs" / "guide" / "extend.md")
-    assert len(blocks) == 5
+    assert len(blocks) == 6
     for block in blocks:
         exec(compile(block, "extend.md", "exec", dont_inherit=True), names)
     prices = blocks[3].split("class Prices")[1].split("data =")[0]

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
+from sklearn.neighbors import KNeighborsClassifier
 
 import kernelpath as kp
 from kernelpath.errors import LeakWarning
@@ -53,6 +54,26 @@ def test_a_leak_is_found_behind_the_first_column():
     with pytest.warns(LeakWarning):
         model = fitted(table, Y)
     assert "leak" in {one.name for one in model.leaks_ if one.kind == PERFECT}
+
+
+def test_a_leak_is_found_though_the_curve_falls_behind_it():
+    """Neighbours in many columns of noise are no neighbours."""
+    rng = np.random.default_rng(3)
+    table = pd.DataFrame(rng.normal(size=(150, 12)), columns=[f"n{j}" for j in range(12)])
+    y = (table["n0"] + 0.3 * rng.normal(size=150) > 0).astype(int)
+    model = fitted(table, y, n_features=[1, 12], predictor=KNeighborsClassifier())
+    assert model.scores_.mean[0] > model.scores_.mean[1] + 0.05
+    assert [(leak.name, leak.kind) for leak in model.leaks_] == [("n0", EVERYTHING)]
+
+
+def test_a_column_that_does_as_well_as_a_poor_curve_is_no_leak():
+    """Boosting of all columns knows much more: the curve is what is poor, not the column great."""
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(300, 3)), columns=list("abc"))
+    target = table["a"] + 3 * table["b"] * (table["c"] > 0) - 1.5 * table["b"]
+    model = fitted(table, target, n_features=[1])
+    assert model.reference_scores_["boosting"].mean > model.scores_.mean[0] + 0.3
+    assert model.leaks_ == ()
 
 
 def test_a_single_honest_predictor_is_told_without_a_warning():

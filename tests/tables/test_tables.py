@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from pyarrow import ipc, parquet
 from scipy import sparse
 
+from kernelpath.errors import DataError
 from kernelpath.tables import formats as table_files
 from kernelpath.tables.kinds import Kind
 from kernelpath.tables.read import read_table
@@ -382,3 +383,14 @@ def test_svmlight(write, ending, compress):
     assert table.y.tolist() == [1, -1, 1]
     refused(file, "'label' cannot be the target: .*'y'", target="label")
     refused(file, "no column 'x9'", drop="x9")
+
+
+def test_several_columns_to_leave_out_with_commas(tmp_path):
+    file = tmp_path / "t.csv"
+    file.write_text('a,b,"c,d",y\n1,2,3,0\n4,5,6,1\n')
+    assert read_table(file, target="y", drop="a, b").feature_names == ["c,d"]
+    assert read_table(file, target="y", drop=["c,d", "a"]).feature_names == ["b"]
+    with pytest.raises(DataError, match="no column 'a,e'"):
+        read_table(file, target="y", drop="a,e")
+    with pytest.raises(DataError, match="'y' is both the target"):
+        read_table(file, target="y", drop="a,y")

@@ -23,6 +23,7 @@ TILE_SIZE = 196608  # float64 values of a tile: stays in cache
 DENSE_BLOCK = (TILE_SIZE, 8 * TILE_SIZE)  # values of a dense block, at least and at most
 SPARSE_BLOCK = 400_000  # stored entries of a sparse block
 SMALL = 8 * TILE_SIZE  # values of a table up to which a copy by feature costs next to nothing
+TURNED = (256, 32)  # rows and columns that are put into the other order at a time
 
 
 @dataclass(frozen=True)
@@ -196,6 +197,18 @@ class SparseBlock:
         return values
 
 
+def _by_feature(X: NDArray) -> NDArray[np.float64]:
+    """The same as float64 in Fortran order, turned in pieces that a cache can hold."""
+    if X.flags.f_contiguous:
+        return np.asarray(X, dtype=np.float64, order="F")
+    turned = np.empty(X.shape[::-1])
+    rows, columns = TURNED
+    for j in range(0, X.shape[1], columns):
+        for i in range(0, X.shape[0], rows):
+            turned[j : j + columns, i : i + rows] = X[i : i + rows, j : j + columns].T
+    return turned.T
+
+
 class DenseColumns:
     """Columns of an ndarray in C or Fortran order, of any real type, possibly memory-mapped.
 
@@ -207,7 +220,7 @@ class DenseColumns:
         X = np.asarray(X)  # a memory map becomes a plain view of the same memory
         self.n_samples, self.n_features = X.shape
         if X.size <= SMALL:
-            X = np.asfortranarray(X, dtype=np.float64)
+            X = _by_feature(X)
         X = read_only(X)
         self._by_feature = X.flags.f_contiguous
         # Compiled loops exist for the two float types; others are converted tile by tile.

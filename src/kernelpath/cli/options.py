@@ -165,7 +165,11 @@ MethodOption = Annotated[
 TaskOption = Annotated[Task, typer.Option(help="Whether the target is a class or a number.")]
 DropOption = Annotated[
     list[str] | None,
-    _option("--drop", metavar="COL", help="Column to leave out; may be repeated."),
+    _option(
+        "--drop",
+        metavar="COL",
+        help="Column to leave out, or several with commas; may be repeated.",
+    ),
 ]
 MissingOption = Annotated[
     Missing,

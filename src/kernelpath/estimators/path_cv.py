@@ -323,7 +323,8 @@ class PathCV(NotebookCard, PlainSelector, BaseEstimator):
         self.scores_ = scores.pop("")
         self.baseline_scores_ = scores
         self.reference_scores_, self.reference_notes_ = run.score_references()
-        self.leaks_ = find_leaks(run, self.scores_) if run.references else ()
+        plain = self.reference_scores_
+        self.leaks_ = find_leaks(run, self.scores_, plain) if run.references else ()
         self.stability_ = stability_of(self.scores_, self.path_.feature_names)
         self.operating_point_ = self.choose()
         self.model_ = self._models[self.operating_point_.n_features].model

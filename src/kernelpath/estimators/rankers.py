@@ -22,6 +22,7 @@ from kernelpath.estimators.l1kr import L1KRRegressor
 from kernelpath.estimators.lp_kta import LpKTASelector
 from kernelpath.estimators.nmmkl import NMMKLSelector
 from kernelpath.path.feature_path import FeaturePath
+from kernelpath.tables.constant import constant_columns
 from kernelpath.tables.missing import imputed
 from kernelpath.tables.table import Table, as_column_table
 from kernelpath.tables.targets import as_vector
@@ -58,9 +59,10 @@ class Ranker:
     reads_tables: ClassVar[bool] = True
 
     def __call__(self, X: Any, y: Any) -> NDArray[np.float64]:
-        """Score every column; higher is better."""
-        values = imputed(_as_table(X)).values
-        return RANKINGS[self.name](values, y, self.task, self.seed)
+        """Score every column; higher is better, and NaN is for those that tell nothing."""
+        table = imputed(_as_table(X))
+        scores = np.asarray(RANKINGS[self.name](table.values, y, self.task, self.seed), float)
+        return np.where(constant_columns(table), np.nan, scores)
 
     @property
     def __name__(self) -> str:

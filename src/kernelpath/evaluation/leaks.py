@@ -6,7 +6,7 @@ scored on the folds of the path by boosting on that column alone.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -15,7 +15,13 @@ from sklearn.metrics import get_scorer_names
 
 from kernelpath.errors import DataError, LeakWarning
 from kernelpath.evaluation.cross_validation import CrossValidation
-from kernelpath.evaluation.references import MOST_ROWS, UNSERVED, on_columns, usable_columns
+from kernelpath.evaluation.references import (
+    MOST_ROWS,
+    UNSERVED,
+    ReferenceScore,
+    on_columns,
+    usable_columns,
+)
 from kernelpath.evaluation.scores import PathScores, score_text
 from kernelpath.evaluation.splits import fewer_rows
 from kernelpath.evaluation.work_plan import WorkMeter
@@ -103,10 +109,13 @@ class Landmarks:
     perfect: float
 
     @classmethod
-    def of(cls, scores: PathScores) -> Landmarks:
-        """Those of a curve."""
-        best = float(scores.mean[scores.best()])
-        return cls(scores.chance_mean, best, perfect_score(scores.scoring))
+    def of(
+        cls, scores: PathScores, references: Mapping[str, ReferenceScore] | None = None
+    ) -> Landmarks:
+        """Those of a curve, perhaps with plain models beside it."""
+        beside = (references or {}).values()
+        known = [float(scores.mean[scores.best()]), *(one.mean for one in beside)]
+        return cls(scores.chance_mean, max(known), perfect_score(scores.scoring))
 
     def tell(self, se: float) -> bool:
         """Whether the best score is clearly above chance."""
@@ -129,21 +138,24 @@ class Landmarks:
         return EVERYTHING if self.near_best(score) else ""
 
 
-def find_leaks(run: CrossValidation, scores: PathScores) -> tuple[Leak, ...]:
+def find_leaks(
+    run: CrossValidation, scores: PathScores, references: Mapping[str, ReferenceScore]
+) -> tuple[Leak, ...]:
     """Columns that alone reach nearly everything, the heaviest first.
 
     None are named in a table of one column or of few rows, nor where the best score is hardly
     above chance.
     """
-    study, marks = run.study, Landmarks.of(scores)
+    study, curve, marks = run.study, Landmarks.of(scores), Landmarks.of(scores, references)
     usable = usable_columns(study)
     if len(usable) < 2 or study.rows.n_rows < FEWEST_ROWS:
         return ()
     if np.isnan(marks.chance) or not marks.tell(float(scores.se[scores.best()])):
         return ()
-    few = min(int(np.searchsorted(scores.n_features, N_SUSPECTS)), len(scores.n_features) - 1)
-    early = float(scores.mean[few])
-    if not (marks.near_best(early, SUSPICIOUS) or marks.near_perfect(early, SUSPICIOUS)):
+    few = int(np.searchsorted(scores.n_features, N_SUSPECTS))
+    early = float(scores.mean[: few + 1].max())
+    suspicious = curve.near_best(early, SUSPICIOUS) or curve.near_perfect(early, SUSPICIOUS)
+    if not suspicious and not curve.near_perfect(marks.best, SUSPICIOUS):
         return ()
     suspects = [int(j) for j in run.path.entry_order()[:N_SUSPECTS] if j in usable]
     found = []
@@ -151,7 +163,7 @@ def find_leaks(run: CrossValidation, scores: PathScores) -> tuple[Leak, ...]:
         alone = max(_alone(run, column, marks), _first_of_curve(scores, column))
         if kind := marks.kind(alone):
             name = str(run.path.feature_names[column])
-            found.append(Leak(column, name, alone, marks.best, kind))
+            found.append(Leak(column, name, alone, curve.best, kind))
     return tuple(found)
 
 

@@ -236,6 +236,22 @@ def _unknown(name: str, names: Sequence[str]) -> DataError:
     return DataError(f"no column {quote(name)}: {hint}")
 
 
+def _one_by_one(unwanted: dict[str, None], names: Sequence[str]) -> dict[str, None]:
+    """Names to be dropped; a text that is none may be several of them, with commas.
+
+    Examples
+    --------
+    >>> list(_one_by_one({"age, sex": None, "a,b": None}, ["age", "sex", "a,b"]))
+    ['age', 'sex', 'a,b']
+    """
+    found: dict[str, None] = {}
+    for name in unwanted:
+        parts = [part.strip() for part in name.split(",")]
+        several = name not in names and all(part in names for part in parts)
+        found |= dict.fromkeys(parts if several else [name])
+    return found
+
+
 def _kept(names: list[str], unwanted: dict[str, None], n_rows: int) -> list[int]:
     if strange := [name for name in unwanted if name not in names]:
         raise _unknown(strange[0], names)
@@ -260,6 +276,7 @@ def _from_matrix(
         notes = (*notes, "The file names no features: they are called x0, x1, ...")
     names = names or [f"x{j}" for j in range(X.shape[1])]
     check_names(names)
+    unwanted = _one_by_one(unwanted, names)
     if labels.size != X.shape[0]:
         rows, held_labels = counted(X.shape[0], "row"), counted(labels.size, "label")
         raise DataError(f"X has {rows}, but y {held_labels}: save arrays that agree")
@@ -324,6 +341,7 @@ def _from_arrow(
     target = columns[0] if target is None else target
     if target not in names:
         raise _unknown(target, columns)
+    unwanted = _one_by_one(unwanted, names)
     if target in unwanted:
         raise DataError(f"column {quote(target)} is both the target and to be dropped: choose one")
     index = [name for name in index if name != target]

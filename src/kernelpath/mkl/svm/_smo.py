@@ -45,7 +45,7 @@ def smo(K, linear, low, high, kink, ridge, tol, max_iter, u, gradient):
             falling = _falling(gradient, down)
             if falling - rising <= tol:
                 return step, rising, falling
-        move = (slope - rising) / max(own + diagonal[j] - 2.0 * row[j], FLAT)
+        move = (slope - rising) / max(row[i] + diagonal[j] - 2.0 * row[j] + 2.0 * ridge, FLAT)
         first, second = u[i], u[j]
         move = min(move, high[i] - first, second - low[j])
         if kink > 0.0:
