@@ -217,12 +217,15 @@ class Runner:
         self.process.wait()
 
 
-def chosen(names: Sequence[str], pattern: str) -> list[str]:
+def chosen(names: Sequence[str], patterns: Sequence[str]) -> list[str]:
     """Names that match a pattern, such as ``gmkl.s*``, or begin with it, such as ``gmkl``."""
-    found = [n for n in names if fnmatch.fnmatch(n, pattern) or n.startswith(f"{pattern}.")]
-    if not found:
-        raise CannotCompare(f"no job matches {pattern!r}")
-    return found
+    found = {
+        p: {n for n in names if fnmatch.fnmatch(n, p) or n.startswith(f"{p}.")} for p in patterns
+    }
+    for pattern, matching in found.items():
+        if not matching:
+            raise CannotCompare(f"no job matches {pattern!r}")
+    return [n for n in names if any(n in matching for matching in found.values())]
 
 
 # -- masks ----------------------------------------------------------------------------------------
@@ -480,13 +483,13 @@ def compare(base: Side, head: Side, names: Sequence[str], n_jobs: int) -> list[V
     return verdicts
 
 
-def write(folder: Path, pattern: str, n_jobs: int) -> int:
+def write(folder: Path, patterns: Sequence[str], n_jobs: int) -> int:
     """Write the outcome of this tree into a new or empty folder."""
     if folder.exists() and any(folder.iterdir()):
         raise CannotCompare(f"{folder} is not empty")
     good = True
     with Side(None, _made(folder).resolve(), n_jobs) as side, ThreadPoolExecutor(n_jobs) as pool:
-        names = chosen(side.names, pattern)
+        names = chosen(side.names, patterns)
         for name, status in zip(names, pool.map(side.run, names)):
             print(f"{status:8s} {name}", flush=True)
             good = good and not status.startswith("broken")
@@ -501,7 +504,10 @@ def main(given: Sequence[str] | None = None) -> int:
     parser.add_argument("head", nargs="?", help="the same; default: the files as they are")
     parser.add_argument("--write", type=Path, metavar="FOLDER", help="run this tree only")
     parser.add_argument(
-        "--only", default="*", metavar="PATTERN", help="such as gmkl or 'path_cv.*'"
+        "--only",
+        action="append",
+        metavar="PATTERN",
+        help="such as gmkl or 'path_cv.*'; may be given several times",
     )
     parser.add_argument("--jobs", type=int, default=1, help="processes side by side (default 1)")
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="keep what both trees wrote")
@@ -516,16 +522,16 @@ def main(given: Sequence[str] | None = None) -> int:
 
 
 def _run(options: Any) -> int:
-    start, n_jobs = time.perf_counter(), options.jobs
+    start, n_jobs, patterns = time.perf_counter(), options.jobs, options.only or ["*"]
     if options.write is not None:
-        return write(options.write, options.only, n_jobs)
+        return write(options.write, patterns, n_jobs)
     with tempfile.TemporaryDirectory(prefix="golden-") as text:
         folder = Path(text) if options.keep is None else _made(options.keep.resolve())
         with (
             Side(options.base, folder / "base", n_jobs) as base,
             Side(options.head, folder / "head", n_jobs) as head,
         ):
-            verdicts = compare(base, head, chosen(head.names, options.only), n_jobs)
+            verdicts = compare(base, head, chosen(head.names, patterns), n_jobs)
     counts = {w: sum(v.word == w for v in verdicts) for w in ("same", "new", "DIFFERS", "BROKEN")}
     words = ", ".join(f"{n} {word}" for word, n in counts.items() if n)
     print(f"{words}: {base.name} and {head.name}, {time.perf_counter() - start:.0f} s")

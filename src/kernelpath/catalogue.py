@@ -375,7 +375,7 @@ def refuse(
     if numeric and table is not None and table.categorical.any():
         text = table.sentence(table.categorical.nonzero()[0], "holds", "hold")
         error = DataError(
-            f"{numeric[0]} takes numbers, and {text} text; leave {numeric[0]} out of {setting}, or "
+            f"{text} text, and {numeric[0]} takes numbers; leave {numeric[0]} out of {setting}, or "
             "encode text as numbers."
         )
         raise naming(error, setting)

@@ -219,8 +219,9 @@ class Comparison:
         }
 
     def __repr__(self) -> str:
+        sizes = {name: int(own.n_features[own.best()]) for name, own in self.scores.items()}
         best = ", ".join(
-            f"{name} {score_text(*own.at(int(own.n_features[own.best()])))}"
+            f"{name} {score_text(*own.at(sizes[name]))} at {sizes[name]:,}"
             for name, own in self.scores.items()
         )
         return f"Comparison({self.model.scores_.scoring}, best of each: {best})"
@@ -408,7 +409,7 @@ def named_methods(methods: Any) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, one in named:
         if isinstance(one, str):
-            entry = catalogue.method(one)
+            entry = catalogue.method(one, "each of methods")
             found.setdefault(entry.name if name is None else str(name), entry)
         else:
             check_selector(one)

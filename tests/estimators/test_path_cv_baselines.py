@@ -98,7 +98,7 @@ def test_names_are_drawn_after_a_fit_and_saved():
         (curve, "svm-lw", "svm-lw takes classes, and y holds numbers; leave it out of baselines"),
         (ring, "lasso-lw", "lasso-lw takes numbers, and y holds classes; leave it out of baseline"),
         (three_classes, "l1kr", "l1kr takes numbers or two classes, and y has 3; leave it out of"),
-        (ring, "mutual-inof", "baselines must be one of 'lp-kta', .* did you mean 'mutual-info'"),
+        (ring, "mutual-inof", "each of baselines must be one of 'lp-kta', .* did you mean 'mutual-info'"),
         (lambda: ring(1100), "l1kr", "l1kr takes at most 1,000 rows, and there are 1,100"),
     ],
 )
@@ -111,7 +111,7 @@ def test_text_is_refused_for_methods_of_numbers():
     frame = pd.DataFrame(X, columns=list("abcdef")).assign(f=np.where(X[:, 1] > 0, "up", "down"))
     found = refused((frame, y), baselines=["mutual-info", "fisher"])
     assert found == (
-        "fisher takes numbers, and Column 'f' holds text; leave fisher out of baselines, or encode "
+        "Column 'f' holds text, and fisher takes numbers; leave fisher out of baselines, or encode "
         "text as numbers."
     )
 

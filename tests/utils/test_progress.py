@@ -121,6 +121,18 @@ def test_the_outermost_bar_is_shown(screen):
     assert "hidden" not in screen.getvalue()
 
 
+def test_a_small_beginning_promises_nothing(screen, clock):
+    with progress.progress_bar(patience=0):
+        update = progress.begin("folds")
+        update(10, 1000)
+        clock[0] += 60
+        update(11, 1000)
+        assert "folds: 11 of 1,000" in _last(screen)
+        assert "left" not in _last(screen)
+        update(60, 1000)
+        assert "left" in _last(screen)
+
+
 def test_a_step_that_was_left_counts_no_more(screen):
     with progress.progress_bar(patience=0):
         early = progress.begin("early")

@@ -24,7 +24,7 @@ from kernelpath.tables.reading import names_of_fit, read_training, with_all_colu
 from kernelpath.tables.table import Table, as_pandas, is_frame, plain_table, unmasked
 from kernelpath.tables.targets import as_vector, encode_target, plain_target, plain_weight
 from kernelpath.utils.checks import is_number, is_whole, one_of
-from kernelpath.utils.provenance import fingerprint, versions
+from kernelpath.utils.provenance import versions
 from kernelpath.utils.units import in_units, size_exponent
 from kernelpath.utils.warn import warn
 
@@ -188,7 +188,7 @@ class PathSelector(NotebookCard, PlainSelector, BaseEstimator):
         data = {
             "n_samples": int(n_samples),
             "n_features": int(n_features),
-            "fingerprint": fingerprint(table.values, y),
+            "fingerprint": table.fingerprint(y),
         }
         estimator = type(self).__name__
         return {

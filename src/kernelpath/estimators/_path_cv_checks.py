@@ -552,7 +552,7 @@ def _entry(study: Study, name: str) -> Any:
     """Entry of the catalogue, if it can serve the task."""
     from kernelpath import catalogue  # which makes selectors of this package
 
-    entry = catalogue.method(name, "baselines", "a dict of name to selector")
+    entry = catalogue.method(name, "each of baselines")
     n_classes = 0 if study.task.classes is None else len(study.task.classes)
     rows = study.rows
     catalogue.refuse(

@@ -148,8 +148,8 @@ class PathCV(NotebookCard, PlainSelector, BaseEstimator):
         boosting only up to 500 columns; False: none.
     max_train_rows : int or None
         Rows of a fold from which the models that are scored learn, at most: a sample with the same
-        shares of the classes, said in a warning.  The final model learns from all rows.  None: no
-        limit.
+        shares of the classes, said in a warning; 1,000 or more.  The final model learns from all
+        rows.  None: no limit.
 
     Attributes
     ----------

@@ -27,7 +27,7 @@ from kernelpath.tables.missing import imputed
 from kernelpath.tables.table import Table, as_column_table
 from kernelpath.tables.targets import as_vector
 from kernelpath.tracers.any_selector import Baseline, size_grid, trace
-from kernelpath.utils.provenance import fingerprint, versions
+from kernelpath.utils.provenance import versions
 from kernelpath.utils.warn import warn
 
 N_STRENGTHS = 20
@@ -175,7 +175,7 @@ def ranked_path(ranker: Ranker, X: Any, y: Any, names: Any = None) -> FeaturePat
     data = {
         "n_samples": int(n_samples),
         "n_features": int(n_features),
-        "fingerprint": fingerprint(table.values, y),
+        "fingerprint": table.fingerprint(y),
     }
     provenance = {
         "estimator": ranker.name,

@@ -128,7 +128,7 @@ class Study:
         if self.numbers_only:
             X = imputed(taken).values
         elif getattr(self.selector, "reads_tables", False):
-            X = taken
+            X = replace(taken, hashed=len(rows) == self.rows.n_rows)
         offered = None if self.routed else weight
         params = self._metadata("selector", rows)
         traced = trace(self.selector, X, self.y[rows], offered, params, report=report)

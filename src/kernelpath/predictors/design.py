@@ -84,6 +84,20 @@ class Design:
     ) -> Design:
         """Learn medians, values and scales of some columns."""
         values = take_columns(rows.values, columns)
+        plain = cls._plain(rows, columns, values)
+        return plain._scaled(plain._matrix(values), weight)[0] if scaled else plain
+
+    @classmethod
+    def fitted(
+        cls, rows: Table, columns: NDArray[np.intp], weight: NDArray[np.float64] | None = None
+    ) -> tuple[Design, Any]:
+        """Learn them, and the scaled matrix of the rows they were learned from."""
+        values = take_columns(rows.values, columns)
+        plain = cls._plain(rows, columns, values)
+        return plain._scaled(plain._matrix(values), weight)
+
+    @classmethod
+    def _plain(cls, rows: Table, columns: NDArray[np.intp], values: Any) -> Design:
         holes = columns_with_holes(values)
         middles = _medians(values, holes, ~rows.categorical[columns])
         found: list[tuple[int, int, float]] = []
@@ -99,46 +113,64 @@ class Design:
                 found.append((i, HOLE, 0.0))
         parts = list(zip(*found)) if found else [(), (), ()]
         n_out = len(found)
-        plain = cls(
+        return cls(
             columns, np.array(parts[0], np.intp), np.array(parts[1], np.int64),
             np.array(parts[2], np.float64), np.zeros(n_out), np.ones(n_out),
         )  # fmt: skip
-        return plain._scaled(rows, weight) if scaled else plain
 
-    def _scaled(self, rows: Table, weight: NDArray[np.float64] | None) -> Design:
-        """With mean 0 and variance 1 in these rows; sparse ones are only scaled."""
-        X = self.apply(rows)
+    def _scaled(self, X: Any, weight: NDArray[np.float64] | None) -> tuple[Design, Any]:
+        """With mean 0 and variance 1 in a matrix, which becomes that; sparse is only scaled."""
         share = np.full(X.shape[0], 1.0 / X.shape[0]) if weight is None else weight / weight.sum()
         mean = np.asarray(share @ X).ravel()
         if sparse.issparse(X):
             variance = np.asarray(share @ X.multiply(X)).ravel() - mean**2
-            mean = np.zeros_like(mean)
+            offset = np.zeros_like(mean)
         else:
-            variance = share @ np.square(X - mean)
+            X -= mean
+            variance, offset = share @ np.square(X), mean
         with np.errstate(divide="ignore"):
-            scale = np.where(variance > 1e-30 * mean**2, 1.0 / np.sqrt(variance), 0.0)
-        return Design(self.columns, self.source, self.kind, self.value, mean, scale)
+            scale = np.where(variance > 1e-30 * offset**2, 1.0 / np.sqrt(variance), 0.0)
+        design = Design(self.columns, self.source, self.kind, self.value, offset, scale)
+        if sparse.issparse(X):
+            return design, (X @ sparse.diags_array(scale, format="csc")).tocsr()
+        X *= scale
+        return design, X
 
     def apply(self, rows: Table, holes: bool = False) -> Any:
         """The matrix of some rows; with ``holes`` missing numbers stay NaN, as trees take them."""
-        values = take_columns(rows.values, self.columns)
-        if sparse.issparse(values) and (self.kind == NUMBER).all():
+        X = self._matrix(take_columns(rows.values, self.columns), holes)
+        if sparse.issparse(X):
+            return (X @ sparse.diags_array(self.scale, format="csc")).tocsr()
+        X -= self.mean
+        X *= self.scale
+        return X
+
+    def _matrix(self, values: Any, holes: bool = False) -> Any:
+        """The matrix before it is scaled, of the values of the columns."""
+        number, one, hole = (self.kind == kind for kind in (NUMBER, VALUE, HOLE))
+        if sparse.issparse(values) and number.all():
             X = values.tocsc()[:, self.source].astype(np.float64)
             if not holes and np.isnan(X.data).any():
                 owner = np.repeat(np.arange(X.shape[1]), np.diff(X.indptr))
                 X.data = np.where(np.isnan(X.data), self.value[owner], X.data)
-            return (X @ sparse.diags_array(self.scale, format="csc")).tocsr()
+            return X
         if sparse.issparse(values):
             values = values.toarray()
-        X = np.empty((values.shape[0], len(self.source)))
-        number, one = self.kind == NUMBER, self.kind == VALUE
-        X[:, number] = values[:, self.source[number]]
-        if not holes and np.isnan(X[:, number]).any():
-            X[:, number] = np.where(np.isnan(X[:, number]), self.value[number], X[:, number])
-        coded = values[:, self.source[one]]
-        X[:, one] = np.where(np.isnan(coded), -1.0, coded) == self.value[one]
-        X[:, self.kind == HOLE] = np.isnan(values[:, self.source[self.kind == HOLE]])
-        return (X - self.mean) * self.scale
+        if number.all():
+            whole = len(self.source) == values.shape[1]
+            X = np.array(values if whole else values[:, self.source], dtype=np.float64, order="C")
+        else:
+            X = np.empty((values.shape[0], len(self.source)))
+            X[:, number] = values[:, self.source[number]]
+            coded = values[:, self.source[one]]
+            X[:, one] = np.where(np.isnan(coded), -1.0, coded) == self.value[one]
+            X[:, hole] = np.isnan(values[:, self.source[hole]])
+        with np.errstate(over="ignore"):
+            any_hole = np.isnan(X.sum())
+        if any_hole and not holes:
+            missing = np.isnan(X)
+            X[missing] = np.broadcast_to(self.value, X.shape)[missing]
+        return X
 
 
 def _column(values: Any, i: int) -> NDArray[np.float64]:

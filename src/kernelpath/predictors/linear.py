@@ -132,13 +132,13 @@ class LinearPredictor:
         for k, settings in requests:
             if not settings:
                 continue
-            design = Design.fit(part.rows, part.traced.at(k).columns, part.sample_weight)
+            design, X = Design.fitted(part.rows, part.traced.at(k).columns, part.sample_weight)
             values_of_C = [float(setting["C"]) for setting in settings]
-            models = _fit(design, design.apply(part.rows), part, values_of_C)
-            X = None if new is None else design.apply(new)
+            models = _fit(design, X, part, values_of_C)
+            held_X = None if new is None else design.apply(new)
             for setting in settings:
                 model = models[float(setting["C"])]
-                held_out = None if X is None else model.held_out(X)
+                held_out = None if held_X is None else model.held_out(held_X)
                 yield Candidate(k, setting, held_out, partial(itself, model))
 
 
@@ -254,9 +254,11 @@ def _newton(
         slope = penalty * coef - A.T @ (weight * signs * wrong)
         if np.abs(slope).max() <= enough:
             break
-        curvature = A.T @ ((weight * wrong * (1.0 - wrong))[:, None] * A)
+        bent = np.sqrt(weight * wrong * (1.0 - wrong))[:, None] * A
+        curvature = bent.T @ bent  # of one matrix: half of the products
         curvature.flat[:: len(coef) + 1] += penalty + FLAT * weight.sum()
-        move = linalg.solve(curvature, -slope, assume_a="pos", check_finite=False)
+        root = linalg.cho_factor(curvature, overwrite_a=True, check_finite=False)
+        move = linalg.cho_solve(root, -slope, check_finite=False)
         gain, ahead, length = slope @ move, A @ move, 1.0
         while length > SHORTEST:
             new, new_z = coef + length * move, z + length * ahead

@@ -30,6 +30,7 @@ from kernelpath.tables.kinds import (
     may_name_rows,
     stray_text,
 )
+from kernelpath.utils.provenance import fingerprint
 from kernelpath.utils.units import FAR, exponents_of, in_units, sizes_of
 
 DATES = ("m", "M")  # kinds of NumPy's types for durations and dates
@@ -55,6 +56,9 @@ class Table:
         The same rows as the user gave them, for estimators that are not of this package.
     readings : dict of int to ColumnReading
         How columns that are not of a type of numbers were read.
+    hashed : bool
+        Whether a path says which data it came from; one of a training part, which lives as long
+        as its fold, does not.
     """
 
     values: Any
@@ -63,6 +67,7 @@ class Table:
     exponents: NDArray[np.int64] | None = None
     given: Any = None
     readings: dict[int, ColumnReading] = field(default_factory=dict)
+    hashed: bool = True
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -84,6 +89,10 @@ class Table:
         if self.given is not values:  # else both go on sharing their memory
             given = None if self.given is None else _safe_indexing(self.given, which)
         return replace(self, values=part, given=given)
+
+    def fingerprint(self, y: Any) -> str | None:
+        """Hash of the values and of the target, for the provenance of a path."""
+        return fingerprint(self.values, y) if self.hashed else None
 
     def within_reach(self) -> Table:
         """The same table with huge and tiny columns in other units; mostly itself.

@@ -245,9 +245,11 @@ def check_selector(selector: Any) -> None:
         raise TypeError(f"selector is the class {selector.__name__}; give an object of it, with ()")
     if callable(selector) or (hasattr(selector, "fit") and hasattr(selector, "get_params")):
         return
+    hint = "; names are for kp.compare and baselines" if isinstance(selector, str) else ""
     raise TypeError(
-        "selector must be a selector of kernelpath, a scikit-learn estimator that ranks features, "
-        f"or a function rank(X, y) that returns one score per column, got {selector!r}"
+        "selector must be a selector of kernelpath, such as kp.LpKTASelector(), a scikit-learn "
+        "estimator that ranks features, or a function rank(X, y) that returns one score per "
+        f"column, got {selector!r}{hint}"
     )
 
 

@@ -23,6 +23,7 @@ PAUSE = 0.2  # seconds between two pictures of a bar in a notebook
 # Of lines in a log: seconds of a step before the first, between two in any case, and between two
 # when this share more is done.
 FIRST, SELDOM, OFTEN, MORE = 5.0, 30.0, 5.0, 0.1
+EARLY = 0.02  # of what is left: a smaller beginning says nothing about the speed of the rest
 TICK = 1.0  # seconds between two looks at a step that counts nothing
 
 Update = Callable[[float, float], None]
@@ -117,7 +118,7 @@ class _Visible(Silent):
         if self._meanwhile:  # which says nothing about the speed of the rest
             return f"{counted}, {self._meanwhile}"
         fresh = self._done - max(self._before, 0.0)
-        if fresh <= 0:
+        if fresh <= 0 or fresh < EARLY * (self._total - self._done):
             return counted
         speed = fresh / max(time.monotonic() - self._started, 1e-9)
         return f"{counted}, {time_words((self._total - self._done) / speed)} left"
