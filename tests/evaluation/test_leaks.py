@@ -12,7 +12,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 import kernelpath as kp
 from kernelpath.errors import LeakWarning
-from kernelpath.evaluation.leaks import EVERYTHING, PERFECT, Landmarks, Leak
+from kernelpath.evaluation.leaks import EVERYTHING, PERFECT, TOGETHER, Landmarks, Leak
 
 RNG = np.random.default_rng(0)
 NOISE = pd.DataFrame(RNG.normal(size=(120, 5)), columns=list("abcde"))
@@ -45,6 +45,25 @@ def test_a_curve_of_the_target_is_named_though_the_model_is_linear():
     with pytest.warns(LeakWarning, match="'cubic'"):
         model = fitted(table.assign(cubic=target**3), target)
     assert model.leaks_[0].score > model.scores_.mean.max()
+
+
+def test_two_columns_that_add_up_to_the_target_are_named():
+    table = pd.DataFrame(RNG.normal(size=(300, 6)), columns=list("abcdef"))
+    target = table["b"] + 0.8 * table["e"]
+    with pytest.warns(LeakWarning, match="Columns 'b' and 'e' together reach 1.000, nearly"):
+        model = fitted(table, target)
+    (leak,) = model.leaks_
+    assert (leak.name, leak.others, leak.kind) == ("b", ("e",), TOGETHER)
+    file = io.BytesIO()
+    model.save(file)
+    again = kp.load_model(io.BytesIO(file.getvalue()))
+    assert again.leaks_ == model.leaks_
+    assert {"kind": "leak", "text": str(leak)} in again.summary()["notices"]
+
+
+def test_few_rows_may_be_told_apart_by_two_columns():
+    table = pd.DataFrame(RNG.normal(size=(80, 6)), columns=list("abcdef"))
+    assert fitted(table, table["b"] + 0.8 * table["e"]).leaks_ == ()
 
 
 def test_a_leak_is_found_behind_the_first_column():

@@ -27,31 +27,37 @@ from kernelpath.evaluation.splits import fewer_rows
 from kernelpath.evaluation.work_plan import WorkMeter
 from kernelpath.predictors.trees import BoostingPredictor
 from kernelpath.utils.warn import warn
+from kernelpath.utils.words import listed
 
-PERFECT, EVERYTHING = "perfect", "everything"
+PERFECT, EVERYTHING, TOGETHER = "perfect", "everything", "together"
 N_SUSPECTS = 3  # first columns of the path that are looked at
 NEAR = 0.01  # of the way from chance to a perfect score, or to the best one
 SUSPICIOUS = 0.03  # the same, for the curve at as many features as there are suspects
 FIRST_LOOK = 0.1  # the same, for the first fold of a suspect
 FEWEST_ROWS = 30  # for any of this to mean something
+ALL_BUT = 0.001  # of the way to a perfect score: what two or three columns may miss of it
+FEWEST_FOR_SEVERAL = 200  # rows, for that to mean something
 HARDLY = 0.1  # of the way to a perfect score: a best one that is hardly above chance
 WITHOUT_PERFECT = ("positive_likelihood_ratio",)
 
 
 @dataclass(frozen=True)
 class Leak:
-    """A column that alone reaches nearly everything.
+    """A column that alone reaches nearly everything, or the first of two or three that do.
 
     Attributes
     ----------
     column : int
     name : str
     score : float
-        Mean over the folds, with this column alone.
+        Mean over the folds, with this column alone, or with the others.
     best : float
         Best mean of the curve.
-    kind : {"perfect", "everything"}
-        Within one part in a hundred of a perfect score, or of what the best size gains over chance.
+    kind : {"perfect", "everything", "together"}
+        Within one part in a hundred of a perfect score, or of what the best size gains over chance;
+        or, with others, within one part in a thousand of a perfect score.
+    others : tuple of str
+        Names of the other columns.
 
     Examples
     --------
@@ -64,13 +70,21 @@ class Leak:
     score: float
     best: float
     kind: str
+    others: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.kind not in (PERFECT, EVERYTHING):
+        object.__setattr__(self, "others", tuple(map(str, self.others)))  # a file has a list
+        if self.kind not in (PERFECT, EVERYTHING, TOGETHER):
             raise ValueError(f"a leak cannot be {str(self.kind)[:40]!r}")
 
     def __str__(self) -> str:
         name, alone = repr(self.name[:60]), score_text(self.score)
+        if self.kind == TOGETHER:
+            names = listed([name, *(repr(other[:60]) for other in self.others)])
+            return (
+                f"Columns {names} together reach {alone}, nearly perfect: check whether they are "
+                "known before the outcome, and leave them out if they are not."
+            )
         if self.kind == PERFECT:
             return (
                 f"Column {name} alone reaches {alone}, nearly perfect: check whether it is known "
@@ -164,7 +178,22 @@ def find_leaks(
         if kind := marks.kind(alone):
             name = str(run.path.feature_names[column])
             found.append(Leak(column, name, alone, curve.best, kind))
-    return tuple(found)
+    return tuple(found or _together(run, scores, curve))
+
+
+def _together(run: CrossValidation, scores: PathScores, curve: Landmarks) -> list[Leak]:
+    """The fewest columns, up to three, with a score that is all but perfect."""
+    for k in range(2, N_SUSPECTS + 1):
+        place = np.flatnonzero(scores.n_features == k)
+        if len(place) == 0 or run.study.rows.n_rows < FEWEST_FOR_SEVERAL:
+            continue
+        score = float(scores.mean[place[0]])
+        columns = _same_in_every_fold(scores, int(place[0]))
+        if len(columns) > 1 and curve.near_perfect(score, ALL_BUT):
+            order = [int(j) for j in run.path.entry_order() if j in columns]
+            first, *others = (str(run.path.feature_names[j]) for j in order)
+            return [Leak(order[0], first, score, curve.best, TOGETHER, tuple(others))]
+    return []
 
 
 def _alone(run: CrossValidation, column: int, marks: Landmarks) -> float:
@@ -189,12 +218,18 @@ def _first_of_curve(scores: PathScores, column: int) -> float:
         place = scores.position(1)
     except DataError:
         return -np.inf
-    chosen = [support.csr[[place]].indices.tolist() for support in scores.supports]
-    return float(scores.mean[place]) if all(one == [column] for one in chosen) else -np.inf
+    same = _same_in_every_fold(scores, place) == [column]
+    return float(scores.mean[place]) if same else -np.inf
+
+
+def _same_in_every_fold(scores: PathScores, place: int) -> list[int]:
+    """Columns of a size, if all folds chose the same ones; else none."""
+    chosen = [sorted(support.csr[[place]].indices.tolist()) for support in scores.supports]
+    return chosen[0] if chosen and all(one == chosen[0] for one in chosen) else []
 
 
 def warn_of_leaks(leaks: Sequence[Leak]) -> None:
-    """Warn of columns that are nearly perfect alone."""
+    """Warn of columns that are nearly perfect."""
     for one in leaks:
-        if one.kind == PERFECT:
+        if one.kind in (PERFECT, TOGETHER):
             warn(str(one), LeakWarning)

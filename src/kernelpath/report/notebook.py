@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from kernelpath.path.feature_path import FeaturePath
-from kernelpath.report.words import score_words
+from kernelpath.report.words import measure_words, score_words
 from kernelpath.utils.words import counted
 
 WIDTH, HEIGHT, MARGIN = 320, 90, 8
@@ -51,7 +51,7 @@ def _curve(summary: dict[str, Any]) -> str:
         known = [one for one in summary["sizes"] if one["score"] is not None]
         x = [np.log(one["n_features"]) for one in known]
         y = [one["score"] for one in known]
-        label = f"{summary['cv']['scoring']} against number of features (log scale)"
+        label = f"{measure_words(summary['cv']['scoring'])} against number of features (log scale)"
     else:
         x = list(range(len(summary["points"]["n_selected"])))
         y = [np.log1p(size) for size in summary["points"]["n_selected"]]
@@ -92,6 +92,8 @@ def _table(summary: dict[str, Any]) -> str:
         size = size[0]
         count = size["n_features"]
         words = "the heaviest feature" if count == 1 else f"the heaviest {count:,}"
+        if count > 1 and len(set(size["weights"])) == 1:  # chosen together, as by NMMKL
+            words = f"{count:,} features, chosen together"
     names = summary["features"]
     rows = "".join(
         f"<tr><td style='text-align: left'><bdi>{escape(_short(names[place]['name']))}</bdi></td>"

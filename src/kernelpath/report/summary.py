@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kernelpath.evaluation.leaks import EVERYTHING, PERFECT
+from kernelpath.evaluation.leaks import EVERYTHING, PERFECT, TOGETHER
 from kernelpath.evaluation.operating_point import choose
 from kernelpath.evaluation.scores import PathScores
 from kernelpath.kernels import FeatureKernel, check_traced, feature_kernel_settings
@@ -449,7 +449,7 @@ def reference_label(name: str, task: str) -> str:
 
 def leak_notices(model: PathCV) -> list[dict[str, str]]:
     """What is said of columns that alone tell nearly everything."""
-    kinds = {PERFECT: "leak", EVERYTHING: "one_feature"}
+    kinds = {PERFECT: "leak", TOGETHER: "leak", EVERYTHING: "one_feature"}
     return [{"kind": kinds[one.kind], "text": str(one)} for one in getattr(model, "leaks_", ())]
 
 

@@ -37,6 +37,7 @@ from kernelpath.report.displays._layout import (
     scale_x,
     write_on_line,
 )
+from kernelpath.report.words import measure_words
 from kernelpath.utils.checks import one_of
 from kernelpath.utils.words import counted
 
@@ -336,10 +337,10 @@ class AccuracyDisplay(Picture):
         what = {"fraction": "share of features", "cost": "cost of features"}.get(
             self.x, "number of features"
         )
-        name = self.scoring if len(self.scoring) <= 40 else label(self.scoring)
+        name = measure_words(self.scoring)
+        name = name if len(name) <= 40 else label(name)
         total = counted(self.n_columns, "column")
-        # A name with an underscore is a name in code and stays as it is.
-        heading = name if "_" in name else name[:1].upper() + name[1:]
+        heading = name[:1].upper() + name[1:]
         title = ax.set_title(f"{heading} against {what}", loc="left")
         for text in (title, ax.set_ylabel(name)):
             plain_text(text)
