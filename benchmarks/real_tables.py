@@ -216,7 +216,8 @@ def references(frame: pd.DataFrame, target: str, scoring: str) -> dict[str, list
     frame = frame[frame[target].notna()].reset_index(drop=True)
     X, y = as_numbers(frame.drop(columns=target)), frame[target]
     classes = scoring != "r2"
-    y = y.astype(str).to_numpy() if classes else y.to_numpy(float)
+    # As codes: of text LogisticRegressionCV does not find the weights of the classes.
+    y = np.unique(y.astype(str), return_inverse=True)[1] if classes else y.to_numpy(float)
     split = (StratifiedKFold if classes else KFold)(5, shuffle=True, random_state=0)
     scorer = get_scorer(scoring)
     result = {}
