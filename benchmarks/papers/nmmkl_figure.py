@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 from nmmkl_read import Result
-from nmmkl_settings import FISHER, L0, L1, LABELS, NAMES, PUBLISHED, SVM, SWAP, WEIGHTS
+from nmmkl_settings import FISHER, L0, L1, LABELS, NAMES, PUBLISHED, SVM, SWAP
 
 STYLES = {
-    PUBLISHED: ("#d55e00", "o", "-"), WEIGHTS: ("#e69f00", ">", "-"),
+    PUBLISHED: ("#d55e00", "o", "-"),
     SWAP: ("#000000", "s", "-"), SVM: ("#0072b2", "^", "--"),
     L0: ("#009e73", "v", "--"), FISHER: ("#999999", "D", ":"), L1: ("#cc79a7", "P", "--"),
 }  # fmt: skip

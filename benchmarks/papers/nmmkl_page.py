@@ -20,9 +20,9 @@ from nmmkl_settings import (
     PAPER_PICKS,
     PAPER_SHAPES,
     PAPER_TRIALS,
+    PUBLISHED,
     SCREEN,
     SWAP,
-    WEIGHTS,
     Case,
     Number,
 )
@@ -39,10 +39,10 @@ filled in by that script from its own runs, the paper's apart.
 
 How to read the tables:
 
-- *NMMKL*: `kp.NMMKLSelector` with three ways from the relaxed weights to features. *Published*:
-  `rounding="paper"`, the largest quadratic forms. *Weights*: the largest weights. *Swap*: the
-  default, which also exchanges features; the paper has nothing like it. The paper's numbers of
-  NMMKL stand beside the first.
+- *NMMKL*: `kp.NMMKLSelector` with two ways from the relaxed weights to features. *Published*:
+  `rounding="paper"`, the largest quadratic forms as an interior point method has them, which are
+  those of the largest weights. *Swap*: the default, which also exchanges features; the paper has
+  nothing like it. The paper's numbers of NMMKL stand beside the first.
 - The other methods are those of `kp.baselines`.
 - Test accuracy in percent, or mean squared error, of a linear support vector machine on the
   selected features: mean ± standard deviation over random trials, the same splits for all methods.
@@ -213,7 +213,7 @@ def notes(results: Sequence[Result]) -> list[str]:
     filled = {
         "FOLDS": FOLDS,
         "NAMES[SWAP]": NAMES[SWAP],
-        "NAMES[WEIGHTS]": NAMES[WEIGHTS],
+        "NAMES[PUBLISHED]": NAMES[PUBLISHED],
         "SCREEN": SCREEN,
         "reduced": ", ".join(fewer) or "nothing",
     }

@@ -18,13 +18,11 @@ from nmmkl_settings import (
     L1,
     LASSO,
     OURS,
-    PUBLISHED,
     R2W2,
     STEPWISE,
     SVM,
     SVR,
     SWAP,
-    WEIGHTS,
     Case,
 )
 from numpy.typing import NDArray
@@ -74,22 +72,14 @@ class Fitted:
     ratios: dict[int, float] = field(default_factory=dict)
 
 
-_relaxed: dict[str, tuple[Fitted, Fitted]] = {}  # two roundings of the same relaxation
-
-
 def select(case: Case, method: str, setting: Setting, split: Split) -> Fitted:
     """Select on training rows; targets of a regression are standardised."""
-    if method in (PUBLISHED, WEIGHTS):
-        key = f"{case.key} {split.key} {setting}"
-        if key not in _relaxed:
-            _relaxed[key] = two_roundings(case, fit(case, PUBLISHED, setting, split))
-        return _relaxed[key][method == WEIGHTS]
     fitted = fit(case, method, setting, split)
     supports = {}
     for budget in case.budgets:
         most = min(budget, split.X.shape[1])
         supports[budget] = as_tuple(fitted.path_.at(n_features=most).support)
-    return Fitted(supports, ratios_of(fitted) if method == SWAP else {})
+    return Fitted(supports, ratios_of(fitted) if method in OURS else {})
 
 
 def fit(case: Case, method: str, setting: Setting, split: Split) -> Any:
@@ -98,19 +88,6 @@ def fit(case: Case, method: str, setting: Setting, split: Split) -> Any:
     if case.regression:
         y = (y - y.mean()) / y.std()
     return make_selector(case, method, setting).fit(split.X, y)
-
-
-def two_roundings(case: Case, fitted: Any) -> tuple[Fitted, Fitted]:
-    """The largest quadratic forms, as published, and the largest weights: ``rounding="weights"``.
-
-    The relaxation is the same, so that one fit serves both.
-    """
-    published, largest = {}, {}
-    for place, budget in enumerate(case.budgets):
-        published[budget] = as_tuple(fitted.path_[place].support)
-        order = np.argsort(-fitted.relaxed_path_[place], kind="stable")[:budget]
-        largest[budget] = tuple(int(j) for j in np.sort(order))
-    return Fitted(published, ratios_of(fitted)), Fitted(largest)
 
 
 def ratios_of(fitted: Any) -> dict[int, float]:

@@ -12,8 +12,8 @@ SIGNIFICANT = 0.05
 PAPER_TRIALS = 30
 ENOUGH_TRIALS = 10  # for a test of differences
 
-PUBLISHED, WEIGHTS, SWAP = "nmmkl_paper", "nmmkl_weights", "nmmkl_swap"
-OURS = (PUBLISHED, WEIGHTS, SWAP)
+PUBLISHED, SWAP = "nmmkl_paper", "nmmkl_swap"
+OURS = (PUBLISHED, SWAP)
 SVM, L0, FISHER = "svm_lw", "l0", "fisher"
 R2W2, FSV, L1 = "r2w2", "fsv", "l1_svm"
 STEPWISE, SVR, LASSO = "stepwise", "svr_lw", "lasso_lw"
@@ -21,7 +21,7 @@ ALL = (*OURS, SVM, L0, FISHER, R2W2, FSV, L1)
 FAST = (*OURS, SVM, L0, FISHER, L1)
 REGRESSION = (*OURS, STEPWISE, SVR, LASSO)
 NAMES = {
-    PUBLISHED: "NMMKL, published", WEIGHTS: "NMMKL, weights", SWAP: "NMMKL, swap",
+    PUBLISHED: "NMMKL, published", SWAP: "NMMKL, swap",
     SVM: "SVM-LW", L0: "L0-appr", FISHER: "Fisher", R2W2: "R2W2", FSV: "FSV", L1: "L1-SVM",
     STEPWISE: "Stepwise", SVR: "SVR-LW", LASSO: "LASSO-LW",
 }  # fmt: skip

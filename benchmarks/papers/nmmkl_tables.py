@@ -27,7 +27,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import nmmkl_runs as runs  # noqa: E402
 from nmmkl_data import DRAWN  # noqa: E402
-from nmmkl_settings import CASES, NAMES, SWAP, WEIGHTS, Case  # noqa: E402
+from nmmkl_settings import CASES, NAMES, PUBLISHED, SWAP, Case  # noqa: E402
 
 from common import DATA, OUT, machine  # noqa: E402
 
@@ -62,7 +62,7 @@ class Store:
 
 def borrowed_settings(folder: Path, case: Case, trial: int) -> dict[int, dict[str, float]]:
     """What the folds chose for the largest weights in the same trial."""
-    found = Store(folder, case, WEIGHTS).trials[trial]["budgets"]
+    found = Store(folder, case, PUBLISHED).trials[trial]["budgets"]
     return {int(budget): one["setting"] for budget, one in found.items()}
 
 

@@ -10,6 +10,7 @@ import pytest
 import kernelpath as kp
 from kernelpath.kernels import RBF
 from kernelpath.mkl.feasible_sets import Budget, CappedSimplex
+from kernelpath.mkl.losses import HuberHinge
 from kernelpath.mkl.problem import Problem
 from kernelpath.mkl.regularizers import NoRegularizer
 from kernelpath.mkl.svm.dual import solve_dual
@@ -193,6 +194,39 @@ def additive(rng, n=100):
     Z[:, 5] = Z[:, 0] + 1.0
     Z[:, 6] = Z[:, 1] * Z[:, 2]
     return Z, Z[:, :4] @ [1.0, 2.0, 3.0, 4.0] + np.exp(Z[:, 4])
+
+
+def chosen(Z, y, budgets, **settings):
+    path = kp.NMMKLSelector(budgets, ridge=1.0, rounding="paper", **settings).fit(Z, y).path_
+    return [set(np.flatnonzero(path[i].support).tolist()) for i in range(len(budgets))]
+
+
+def test_the_published_algorithms_on_the_toy():
+    rng = np.random.default_rng(11)
+    for _ in range(30):
+        assert chosen(*toy(rng), [1, 2], C=0.003) == [{2}, {0, 1}]
+
+
+@pytest.mark.parametrize("C", [0.03, 0.3])
+@pytest.mark.filterwarnings("ignore:Some selected columns")
+def test_the_published_algorithms_on_the_regression_example(C):
+    rng = np.random.default_rng(12)
+    for _ in range(20):
+        five, six = chosen(*additive(rng), [5, 6], C=C, task="regression")
+        assert five - {0, 5} == {1, 2, 3, 4}
+        assert six == {0, 1, 2, 3, 4, 5}
+
+
+@pytest.mark.parametrize("tol", [1e-4, 1e-6])
+def test_quadratic_forms_of_an_interior_point_method_rank_as_weights_do(tol):
+    rng = np.random.default_rng(13)
+    for _ in range(10):
+        Z, y = toy(rng)
+        dual, forms = HuberHinge(0.003, 1.0).dual(y), standardized(Z)
+        for m, best in ((1, {2}), (2, {0, 1})):
+            _, u, _ = qcqp([z[:, None] for z in forms.T], dual, m, tol=tol)
+            tau = np.square(forms.T @ u)
+            assert set(np.argsort(-tau)[:m].tolist()) == best
 
 
 @pytest.mark.parametrize("rounding", ["weights", "swap"])

@@ -6,10 +6,11 @@ import cvxpy as cp
 import numpy as np
 
 
-def qcqp(factors, dual, m, fixed=()):
+def qcqp(factors, dual, m, fixed=(), tol=1e-9):
     """Half the optimum, the dual vector and the multiplier of the budget.
 
-    ``factors`` are those of one kernel for each feature, of shape (n_rows, rank).
+    ``factors`` are those of one kernel for each feature, of shape (n_rows, rank).  The solver is an
+    interior point method.
     """
     n = len(dual.linear)
     u, lam = cp.Variable(n), cp.Variable(nonneg=True)
@@ -20,5 +21,5 @@ def qcqp(factors, dual, m, fixed=()):
     earned = dual.linear @ u - dual.kink * cp.norm1(u) - 0.5 * dual.ridge * cp.sum_squares(u)
     cost = 0.5 * ((m - len(fixed)) * lam + cp.sum(gamma))
     problem = cp.Problem(cp.Maximize(earned - cost), bounds + rows)
-    problem.solve(solver="CLARABEL", tol_gap_rel=1e-9, tol_gap_abs=1e-10, tol_feas=1e-9)
+    problem.solve(solver="CLARABEL", tol_gap_rel=tol, tol_gap_abs=0.1 * tol, tol_feas=tol)
     return float(problem.value), np.asarray(u.value), float(lam.value)

@@ -77,8 +77,9 @@ FeatureKernel
     epsilon : float
         Regression: errors up to this size, in standard deviations of the target, cost nothing.
     rounding : {"swap", "weights", "paper"}
-        From the relaxed weights to features: the largest weights, improved by exchanges; the
-        largest weights; or the largest quadratic forms, as published.
+        From the relaxed weights to features: the largest weights, improved by exchanges; or the
+        largest weights, which is also the published rule, by the quadratic forms of an interior
+        point method.
     feature_groups : list of lists of columns, dict of them by name, or labels, optional
         Columns that go in or out together, such as those of a variable that was split into
         indicators: by name, position or pattern (``"color_*"``), or as one label for each column.

@@ -2,9 +2,15 @@ r"""From the weights of a relaxed budget to a choice of features.
 
 :math:`\omega(S)` is the objective of the machine on the chosen features, each with weight 1.  The
 published rule takes the features of the largest quadratic forms :math:`\tau_i` (Algorithms 1 and 2
-of [yang2015]), but all features with a weight between 0 and 1 have the same one, Corollary 1: among
-them it follows the rounding errors of the solver.  Weights tell them apart, and exchanges on
-:math:`\omega` itself improve on both.
+of [yang2015]).  At the exact optimum all features with a weight between 0 and 1 have the same one,
+Corollary 1.  But the paper's program with quadratic constraints is one for interior point methods,
+and these stop on the central path, where
+
+.. math:: p_i\, (\lambda + \gamma_i - \tau_i) = \mu, \qquad (1 - p_i)\, \gamma_i = \mu,
+
+so that :math:`\tau_i = \lambda + \mu / (1 - p_i) - \mu / p_i` grows with the weight :math:`p_i`.
+To rank by :math:`\tau_i` as published is to rank by weight, whatever solver found the weights.
+Exchanges on :math:`\omega` itself improve on that.
 
 Exchanges look at the rows at hand only, and a feature of chance fits these a little.  Where the
 relaxation prefers another one by far, a feature has to pull at the machine by more than chance:
@@ -80,10 +86,8 @@ class Rounder:
         before: NDArray[np.intp] | None = None,
     ) -> Selection:
         """Choose so many features by a rule; ``before`` are those of a smaller budget."""
-        if rule == "paper":
-            return self.machine(self._first(quad, size))
         plain = self.machine(self._first(_by_weight(weights, quad), size))
-        if rule == "weights":
+        if rule in ("weights", "paper"):  # the same: see above
             return plain
         starts = [self._first(quad, size)]
         if before is not None and len(before) < size:
