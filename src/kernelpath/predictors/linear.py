@@ -174,8 +174,8 @@ def _multinomial(
 ) -> dict[float, LinearModel]:
     """More than two classes, or too many columns for Newton steps of our own."""
     few = X.shape[1] * len(np.unique(part.codes)) <= MOST_COEFFICIENTS
+    weight = part.task.row_weights(part.codes, part.sample_weight)
     machine = LogisticRegression(
-        class_weight=part.task.code_weights(part.codes, part.sample_weight),
         solver="newton-cholesky" if few and isinstance(X, np.ndarray) else "lbfgs",
         max_iter=MAX_ITER,
         warm_start=True,
@@ -184,7 +184,7 @@ def _multinomial(
     for C in sorted(set(values_of_C)):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # near separation: good enough
-            machine.set_params(C=C).fit(X, part.codes, sample_weight=part.sample_weight)
+            machine.set_params(C=C).fit(X, part.codes, sample_weight=weight)
         classes = machine.classes_.astype(np.intp)
         coef, intercept = machine.coef_.copy(), machine.intercept_.copy()
         found[C] = LinearModel(design, coef, intercept, part.task, classes)

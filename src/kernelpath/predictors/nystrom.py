@@ -253,8 +253,7 @@ def _fit_one(mapped: Any, part: TrainingRows, C: float) -> LinearHead:
         svr = LinearSVR(C=C, epsilon=EPSILON, loss="squared_epsilon_insensitive", dual=False)
         svr.fit(mapped, z, sample_weight=weight)
         return LinearHead(support, np.atleast_2d(svr.coef_), svr.intercept_, None, target)
-    weights = task.code_weights(y, weight)
-    svc = LinearSVC(C=C, class_weight=weights, dual=False).fit(mapped, y, sample_weight=weight)
+    svc = LinearSVC(C=C, dual=False).fit(mapped, y, sample_weight=task.row_weights(y, weight))
     head = LinearHead(
         support, svc.coef_, np.atleast_1d(svc.intercept_), svc.classes_.astype(np.intp),
         np.array([0.0, 1.0]),

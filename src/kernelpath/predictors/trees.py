@@ -284,20 +284,16 @@ class BoostingPredictor:
         """Trees of one model."""
         numbers = part.task.classes is None
         kind = HistGradientBoostingRegressor if numbers else HistGradientBoostingClassifier
-        options = {} if numbers else {"class_weight": part.task.code_weights(y, part.sample_weight)}
         effort = QUICK if part.quick else {"max_iter": N_TREES, "max_bins": self.max_bins}
         machine = kind(
             early_stopping=False, random_state=self.random_state,
-            min_samples_leaf=max(5, min(20, len(y) // 50)), **effort, **setting, **options,
+            min_samples_leaf=max(5, min(20, len(y) // 50)), **effort, **setting,
         )  # fmt: skip
-        bins = None
-        weight = part.sample_weight
-        if not numbers and part.task.class_weight is not None:
-            weight = part.task.row_weights(y, weight)
+        bins, weight = None, _row_weights(y, part)
         if weight is not None:
             bins = Bins.fit(X, weight, machine.max_bins)
             X = bins.codes(X)
-        return Trees.of_boosting(machine.fit(X, y, sample_weight=part.sample_weight), bins)
+        return Trees.of_boosting(machine.fit(X, y, sample_weight=weight), bins)
 
 
 @dataclass(frozen=True)
@@ -335,9 +331,19 @@ class ForestPredictor:
         """Trees of one model."""
         numbers = part.task.classes is None
         kind = RandomForestRegressor if numbers else RandomForestClassifier
-        options = {} if numbers else {"class_weight": part.task.code_weights(y, part.sample_weight)}
-        machine = kind(n_estimators=N_TREES, random_state=self.random_state, **options)
-        return Trees.of_forest(machine.fit(X, y, sample_weight=part.sample_weight))
+        machine = kind(n_estimators=N_TREES, random_state=self.random_state)
+        return Trees.of_forest(machine.fit(X, y, sample_weight=_row_weights(y, part)))
+
+
+def _row_weights(y: NDArray, part: TrainingRows) -> NDArray[np.float64] | None:
+    """Weights of rows and classes together, None where all are the same.
+
+    scikit-learn takes weights of classes, too, but not of all its models for classes that are
+    numbered with gaps, as they are where a rare one is not among the rows.
+    """
+    if part.task.classes is None or part.task.class_weight is None:
+        return part.sample_weight
+    return part.task.row_weights(y, part.sample_weight)
 
 
 def _matrix(design: Design, rows: Table) -> NDArray[np.float64]:
