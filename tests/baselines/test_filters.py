@@ -211,40 +211,40 @@ def test_negative_counts_are_refused(layout):
 # -- relevance and redundancy ----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("score", ["mid", "miq"])
+@pytest.mark.parametrize("criterion", ["mid", "miq"])
 @pytest.mark.parametrize("how", ["quantile", "mdl"])
 @pytest.mark.parametrize("y", [THREE, VALUES], ids=["classes", "numbers"])
-def test_features_by_information(y, how, score):
+def test_features_by_information(y, how, criterion):
     labels = slow.quantile_codes(y, TARGET_PARTS) if y is VALUES else y
-    selector = MRMR("all", score=score, discretization=how).fit(X, y)
+    selector = MRMR("all", criterion=criterion, discretization=how).fit(X, y)
     codes = [
         slow.quantile_codes(column, 5) if how == "quantile" else slow.mdl_codes(column, labels)
         for column in X.T
     ]
     relevance = np.array([mutual_info_score(code, labels) for code in codes])
     np.testing.assert_allclose(selector.scores_, relevance, atol=1e-12)
-    chosen, criteria = slow.mrmr(relevance, slow.code_information(codes), D, score == "miq")
+    chosen, criteria = slow.mrmr(relevance, slow.code_information(codes), D, criterion == "miq")
     np.testing.assert_allclose(selector.criteria_, criteria, atol=1e-9)
     told = criteria > 0  # columns without a cut tell nothing, and are all the same
     assert np.array(order_of(selector))[told].tolist() == np.array(chosen)[told].tolist()
 
 
-@pytest.mark.parametrize("score", ["fcd", "fcq"])
+@pytest.mark.parametrize("criterion", ["fcd", "fcq"])
 @pytest.mark.parametrize("y", [LABELS, THREE, VALUES], ids=["two", "three", "numbers"])
-def test_features_by_correlation(y, score):
-    selector = MRMR("all", score=score).fit(X, y)
+def test_features_by_correlation(y, criterion):
+    selector = MRMR("all", criterion=criterion).fit(X, y)
     relevance = (f_regression if y is VALUES else f_classif)(Z, y)[0]
     np.testing.assert_allclose(selector.scores_, relevance, rtol=1e-9)
     R = np.abs(np.corrcoef(X.T))
-    chosen, criteria = slow.mrmr(relevance, lambda j, s: R[j, s], D, score == "fcq")
+    chosen, criteria = slow.mrmr(relevance, lambda j, s: R[j, s], D, criterion == "fcq")
     assert order_of(selector) == chosen
     np.testing.assert_allclose(selector.criteria_, criteria, rtol=1e-8)
 
 
-@pytest.mark.parametrize("score", ["mid", "fcq"])
-def test_the_ranking_ends_with_the_largest_budget(score):
-    whole = MRMR("all", score=score).fit(X, THREE)
-    some = MRMR([2, 4], score=score).fit(X, THREE)
+@pytest.mark.parametrize("criterion", ["mid", "fcq"])
+def test_the_ranking_ends_with_the_largest_budget(criterion):
+    whole = MRMR("all", criterion=criterion).fit(X, THREE)
+    some = MRMR([2, 4], criterion=criterion).fit(X, THREE)
     np.testing.assert_array_equal(some.criteria_, whole.criteria_[:4])
     np.testing.assert_array_equal(some.ranking_, np.minimum(whole.ranking_, 5))
     np.testing.assert_array_equal(some.scores_, whole.scores_)
@@ -253,8 +253,8 @@ def test_the_ranking_ends_with_the_largest_budget(score):
 def test_a_copy_comes_late():
     """The same as the best one, it has nothing to add."""
     A = np.column_stack([X, X[:, 4]])
-    for score in ("mid", "miq", "fcq"):
-        ranking = MRMR("all", score=score).fit(A, THREE).ranking_
+    for criterion in ("mid", "miq", "fcq"):
+        ranking = MRMR("all", criterion=criterion).fit(A, THREE).ranking_
         assert ranking[4] == 1
         assert ranking[D] > 2
     assert InformationGain("all").fit(A, THREE).ranking_[[4, D]].tolist() == [1, 2]

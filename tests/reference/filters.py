@@ -16,8 +16,8 @@ def entropy(labels):
 
 def gain_of(labels, left):
     weights = left.mean(), 1 - left.mean()
-    return entropy(labels) - weights[0] * entropy(labels[left]) - weights[1] * entropy(
-        labels[~left]
+    return (
+        entropy(labels) - weights[0] * entropy(labels[left]) - weights[1] * entropy(labels[~left])
     )
 
 

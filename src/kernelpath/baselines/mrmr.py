@@ -22,18 +22,18 @@ from kernelpath.tables.targets import TASKS
 from kernelpath.utils import checks
 from kernelpath.utils.progress import begin
 
-SCORES = ("mid", "miq", "fcd", "fcq")
+CRITERIA = ("mid", "miq", "fcd", "fcq")
 LEAST_REDUNDANCY = 1e-3  # by which a quotient divides at least
 LEAST_VARIANCE = 1e-12  # relative to all rows: a column without any within the classes
 BY_CORRELATION = ("fcd", "fcq")
 IDLE = (
     checks.Idle(
-        "discretization", lambda own: own.score in BY_CORRELATION,
-        "with score='fcd' and 'fcq', which cut no column",
+        "discretization", lambda own: own.criterion in BY_CORRELATION,
+        "with criterion='fcd' and 'fcq', which cut no column",
     ),
     checks.Idle(
-        "n_bins", lambda own: own.score in BY_CORRELATION,
-        "with score='fcd' and 'fcq', which cut no column",
+        "n_bins", lambda own: own.criterion in BY_CORRELATION,
+        "with criterion='fcd' and 'fcq', which cut no column",
     ),
     checks.Idle(
         "n_bins", lambda own: own.discretization == "mdl", "with discretization='mdl'",
@@ -59,7 +59,7 @@ class MRMR(BaselineSelector):
     n_features_to_select : int, sequence of int, or "all", optional
         Budget; or several, or all from 1 on: then ``path_`` holds them all, and the largest one
         is selected.  Default: all from 1 to 10, or as many as there are.
-    score : {"mid", "miq", "fcd", "fcq"}
+    criterion : {"mid", "miq", "fcd", "fcq"}
         Mutual information, difference or quotient; F statistic and correlation, difference or
         quotient [zhao2019]_.
     discretization : {"quantile", "mdl"}
@@ -103,7 +103,7 @@ class MRMR(BaselineSelector):
     >>> from sklearn.datasets import load_wine
     >>> import kernelpath as kp
     >>> X, y = load_wine(return_X_y=True, as_frame=True)
-    >>> model = kp.baselines.MRMR(2, score="fcq").fit(X, y)
+    >>> model = kp.baselines.MRMR(2, criterion="fcq").fit(X, y)
     >>> model.path_[0].names
     ('flavanoids', 'color_intensity')
     """
@@ -117,13 +117,13 @@ class MRMR(BaselineSelector):
         self,
         n_features_to_select: Any = None,
         *,
-        score: str = "mid",
+        criterion: str = "mid",
         discretization: str = "quantile",
         n_bins: int = 5,
         task: str = "auto",
     ) -> None:
         self.n_features_to_select = n_features_to_select
-        self.score = score
+        self.criterion = criterion
         self.discretization = discretization
         self.n_bins = n_bins
         self.task = task
@@ -131,13 +131,13 @@ class MRMR(BaselineSelector):
     def _check_settings(self) -> None:
         super()._check_settings()
         checks.one_of("task", self.task, TASKS)
-        checks.one_of("score", self.score, SCORES)
+        checks.one_of("criterion", self.criterion, CRITERIA)
         checks.one_of("discretization", self.discretization, DISCRETIZATIONS)
         checks.whole("n_bins", self.n_bins, at_least=2)
         checks.refuse_idle(self, IDLE)
 
     def _rank(self, Z: NDArray[np.float64], answer: Answer, budgets: list[int]) -> Ranking:
-        if self.score in BY_CORRELATION:
+        if self.criterion in BY_CORRELATION:
             relevance = f_statistics(Z, answer)
             redundancy = _correlations(Z)
         else:
@@ -146,7 +146,9 @@ class MRMR(BaselineSelector):
             codes = np.concatenate([part.codes for part in parts])
             relevance = information(codes, classes)
             redundancy = _informations(codes)
-        found = greedy(relevance, redundancy, budgets[-1], quotient=self.score in ("miq", "fcq"))
+        found = greedy(
+            relevance, redundancy, budgets[-1], quotient=self.criterion in ("miq", "fcq")
+        )
         self.criteria_ = found.criteria
         return Ranking(relevance, found.order)
 
