@@ -284,6 +284,10 @@ def test_the_guide_runs():
     assert "x2" in names["chosen"]["Fisher"][1]
     assert names["scores"]["Fisher"][0] > names["scores"]["SVM-LW"][0]
     assert names["scores"]["Fisher"][1] < names["scores"]["SVM-LW"][1]
+    relevant = names["data"].relevant
+    assert names["relief"].support_[relevant].all()
+    assert not names["fisher"].support_[relevant].all()
+    assert (names["relief"].weights_ < 0).any()
     assert all(f"`{cls.__name__}`" in text for cls in EVERY)
 
 
