@@ -20,7 +20,9 @@ from kernelpath.tracers.any_selector import BASELINES, trace
 @pytest.fixture(scope="module")
 def tables():
     X = np.random.default_rng(0).normal(size=(60, 5))
-    return {CLASSES: (X, np.where(X[:, 1] > 0, "sick", "well")), NUMBERS: (X, X[:, 1] + X[:, 2])}
+    labels, numbers = np.where(X[:, 1] > 0, "sick", "well"), X[:, 1] + X[:, 2]
+    X -= X.min(axis=0)  # not every method takes negative values
+    return {CLASSES: (X, labels), NUMBERS: (X, numbers)}
 
 
 def cases():
@@ -93,6 +95,7 @@ def test_names_are_found_and_missed():
         ("l1kr", NUMBERS, 0, 2000, "at most 1,000 rows, and there are 2,000"),
         ("forward-stepwise", CLASSES, 4, 50, "two classes, and y has 4"),
         ("svm-lw", NUMBERS, 0, 50, "svm-lw takes classes, and y holds numbers"),
+        ("chi-square", NUMBERS, 0, 50, "chi-square takes classes, and y holds numbers"),
         ("lasso-lw", CLASSES, 2, 50, "lasso-lw takes numbers, and y holds classes"),
     ],
 )

@@ -429,7 +429,8 @@ def baselines(out: Recorder) -> None:
 
 BASELINES = (
     *("FSV", "L1SVM", "R2W2", "SVMLW", "SVRLW", "Fisher", "ForwardStepwise"),
-    *("L0Approximation", "LassoLW"),
+    *("L0Approximation", "LassoLW", "ChiSquare", "GiniIndex", "InformationGain", "KruskalWallis"),
+    *("MRMR", "ReliefF", "Spectral"),
 )
 
 # -- PathCV ---------------------------------------------------------------------------------------

@@ -323,6 +323,55 @@ _ENTRIES = (
         "Learning Research, 2003.",
         "baselines", _baseline("ForwardStepwise"), most_classes=2,
     ),
+    Method(
+        "information-gain", "Information gain", "ranking",
+        "mutual information of the target and each feature, cut where the classes change",
+        "Fayyad, Irani. Multi-interval discretization of continuous-valued attributes for "
+        "classification learning. IJCAI, 1993.",
+        "baselines", _baseline("InformationGain", takes_task=True),
+    ),
+    Method(
+        "chi-square", "Chi-square", "ranking",
+        "chi-square statistic of counts: how they are spread over the classes",
+        "Liu, Setiono. Chi2: feature selection and discretization of numeric attributes. IEEE "
+        "International Conference on Tools with Artificial Intelligence, 1995.",
+        "baselines", _baseline("ChiSquare"), tasks=(CLASSES,),
+    ),
+    Method(
+        "gini", "Gini index", "ranking",
+        "decrease of the impurity of the classes at the best cut of each feature",
+        "Breiman, Friedman, Olshen, Stone. Classification and Regression Trees. Wadsworth, 1984.",
+        "baselines", _baseline("GiniIndex"), tasks=(CLASSES,),
+    ),
+    Method(
+        "kruskal-wallis", "Kruskal-Wallis", "ranking",
+        "distance of the mean ranks of the classes, for each feature",
+        "Kruskal, Wallis. Use of ranks in one-criterion variance analysis. Journal of the American "
+        "Statistical Association, 1952.",
+        "baselines", _baseline("KruskalWallis"), tasks=(CLASSES,),
+    ),
+    Method(
+        "mrmr", "mRMR", "ranking",
+        "order of entry by information about the target, less that about features before",
+        "Peng, Long, Ding. Feature selection based on mutual information: criteria of "
+        "max-dependency, max-relevance, and min-redundancy. IEEE Transactions on Pattern Analysis "
+        "and Machine Intelligence, 2005.",
+        "baselines", _baseline("MRMR", takes_task=True),
+    ),
+    Method(
+        "relieff", "ReliefF", "ranking",
+        "differences between near rows of several classes, less those within a class",
+        "Robnik-Šikonja, Kononenko. Theoretical and empirical analysis of ReliefF and RReliefF. "
+        "Machine Learning, 2003.",
+        "baselines", _baseline("ReliefF", takes_task=True),
+    ),
+    Method(
+        "spectral", "SPEC", "ranking",
+        "smoothness over a graph of rows with similar targets",
+        "Zhao, Liu. Spectral feature selection for supervised and unsupervised learning. ICML, "
+        "2007.",
+        "baselines", _baseline("Spectral", takes_task=True),
+    ),
 )  # fmt: skip
 METHODS: dict[str, Method] = {entry.name: entry for entry in _ENTRIES}
 BASELINE_NAMES = (*BASELINES, *(n for n in METHODS if n.replace("-", "_") not in BASELINES))

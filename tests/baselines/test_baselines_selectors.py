@@ -29,18 +29,24 @@ from baseline_examples import (
     N,
     X,
     Z,
+    table_of,
     target_of,
 )
 from kernelpath.baselines import (
     FSV,
     L1SVM,
+    MRMR,
     R2W2,
     SVMLW,
     SVRLW,
+    ChiSquare,
     Fisher,
     ForwardStepwise,
+    InformationGain,
     L0Approximation,
     LassoLW,
+    ReliefF,
+    Spectral,
 )
 
 GUIDE = Path(__file__).parents[2] / "docs" / "guide" / "baselines.md"
@@ -51,8 +57,8 @@ GUIDE = Path(__file__).parents[2] / "docs" / "guide" / "baselines.md"
 
 @pytest.mark.parametrize("cls", EVERY)
 def test_what_a_fit_leaves(cls, tmp_path):
-    y = target_of(cls)
-    frame = pd.DataFrame(X, columns=[f"gene {j}" for j in range(D)])
+    A, y = table_of(cls), target_of(cls)
+    frame = pd.DataFrame(A, columns=[f"gene {j}" for j in range(D)])
     selector = cls([2, 5]).fit(frame, y)
     path = selector.path_
     assert path.method == cls.METHOD
@@ -71,28 +77,29 @@ def test_what_a_fit_leaves(cls, tmp_path):
     )
     assert (selector.scores_ >= 0).all()
     first = np.argsort(selector.ranking_)[:5]
-    if cls is not ForwardStepwise:  # there a later feature may explain more
+    if cls not in (ForwardStepwise, MRMR):  # there a later feature may explain more
         assert (np.diff(selector.scores_[first]) <= 0).all()
     path.save(tmp_path / "path.kpath")
     assert kp.load_path(tmp_path / "path.kpath") == path
     assert pickle.loads(pickle.dumps(selector)).path_ == path
     assert clone(selector).get_params() == selector.get_params()
     assert path.provenance["estimator"] == cls.__name__
-    np.testing.assert_array_equal(cls(5).fit(X, y).support_, selector.support_)
+    np.testing.assert_array_equal(cls(5).fit(A, y).support_, selector.support_)
 
 
 @pytest.mark.parametrize("cls", EVERY)
 def test_order_and_units_of_columns_do_not_matter(cls):
     y, shuffled = target_of(cls), np.random.default_rng(4).permutation(D)
     scale = np.random.default_rng(5).uniform(0.1, 10.0, size=D)
-    here = cls("all").fit(X, y)
-    there = cls("all").fit((X * scale - 7.0)[:, shuffled], y)
+    here = cls("all").fit(table_of(cls), y)
+    other = table_of(cls) if cls is ChiSquare else X * scale - 7.0  # counts have units
+    there = cls("all").fit(other[:, shuffled], y)
     np.testing.assert_array_equal(here.ranking_[shuffled][:], there.ranking_)
 
 
 @pytest.mark.parametrize("cls", EVERY)
 def test_sparse_tables_and_text_labels(cls):
-    thin = np.where(np.abs(Z) > 0.5, Z, 0.0)
+    thin = np.where(np.abs(Z) > 0.5, np.abs(Z) if cls is ChiSquare else Z, 0.0)
     y = target_of(cls)
     dense = cls("all").fit(thin, y)
     np.testing.assert_array_equal(
@@ -107,7 +114,7 @@ def test_sparse_tables_and_text_labels(cls):
 
 @pytest.mark.parametrize("cls", FOR_MANY_CLASSES)
 def test_several_classes(cls):
-    selector = cls(1).fit(X, THREE)
+    selector = cls(1).fit(table_of(cls, Z), THREE)
     if cls is R2W2:
         selector.set_params(C=0.01).fit(X, THREE)
     assert selector.get_support(indices=True).tolist() == [4]
@@ -116,13 +123,13 @@ def test_several_classes(cls):
 
 @pytest.mark.parametrize("cls", EVERY)
 def test_cross_validation_and_pipelines(cls):
-    y = target_of(cls)
+    A, y = table_of(cls), target_of(cls)
     model = kp.PathCV(cls("all"), cv=3, predictor=SVC() if y is LABELS else SVR(), references=False)
-    assert model.fit(X, y).scores_.n_features.tolist() == list(range(1, D + 1))
-    pipeline = make_pipeline(cls(3), SVC() if y is LABELS else SVR()).fit(X, y)
-    assert pipeline[:-1].transform(X).shape == (N, 3)
+    assert model.fit(A, y).scores_.n_features.tolist() == list(range(1, D + 1))
+    pipeline = make_pipeline(cls(3), SVC() if y is LABELS else SVR()).fit(A, y)
+    assert pipeline[:-1].transform(A).shape == (N, 3)
     search = GridSearchCV(pipeline, {f"{pipeline.steps[0][0]}__n_features_to_select": [1, 3]}, cv=2)
-    assert search.fit(X, y).best_params_
+    assert search.fit(A, y).best_params_
 
 
 def test_with_the_machines_of_the_package():
@@ -139,7 +146,7 @@ def test_with_the_machines_of_the_package():
 
 @pytest.mark.parametrize("cls", EVERY)
 def test_constant_columns_are_never_chosen(cls):
-    A = np.column_stack([np.full(N, 3.0), X[:, :3]])
+    A = np.column_stack([np.full(N, 3.0), table_of(cls)[:, :3]])
     with pytest.warns(UserWarning, match="Column 0 is constant") as caught:
         selector = cls("all").fit(A, target_of(cls))
     assert all(one.filename == __file__ for one in caught)
@@ -157,7 +164,7 @@ def test_constant_columns_are_never_chosen(cls):
 
 @pytest.mark.parametrize("cls", EVERY)
 def test_values_that_are_no_numbers(cls):
-    A = X.copy()
+    A = table_of(cls).copy()
     A[3, 2] = np.inf
     with pytest.raises(kp.DataError, match="contains infinity in column 2"):
         cls(1).fit(A, target_of(cls))
@@ -170,7 +177,7 @@ def test_values_that_are_no_numbers(cls):
     np.testing.assert_array_equal(found.path_.supports, expected.path_.supports)
     np.testing.assert_array_equal(found.transform(A), A[:, expected.get_support()])
     with pytest.raises(kp.DataError, match="has 69 values"):
-        cls(1).fit(X, target_of(cls)[:-1])
+        cls(1).fit(table_of(cls), target_of(cls)[:-1])
 
 
 def test_huge_and_tiny_values():
@@ -183,7 +190,7 @@ def test_huge_and_tiny_values():
 @pytest.mark.parametrize("cls", FOR_CLASSES)
 def test_one_class(cls):
     with pytest.raises(kp.DataError, match="one class only"):
-        cls(1).fit(X, np.repeat("a", N))
+        cls(1).fit(table_of(cls), np.repeat("a", N))
 
 
 @pytest.mark.parametrize("cls", FOR_NUMBERS)
@@ -196,7 +203,7 @@ def test_a_constant_target(cls):
 def test_a_target_for_another_method(cls):
     if cls not in FOR_NUMBERS:
         with pytest.raises(kp.DataError, match="is for classes, but y holds continuous numbers"):
-            cls(1).fit(X, VALUES)
+            cls(1).fit(table_of(cls), VALUES)
     if cls not in FOR_CLASSES:
         with pytest.raises(kp.DataError, match="is for a target of numbers, but y holds labels"):
             cls(1).fit(X, THREE)
@@ -220,7 +227,7 @@ def test_a_target_for_another_method(cls):
 )
 def test_bad_budgets(cls, budget, error, words):
     with pytest.raises(error, match=words):
-        cls(budget).fit(X, target_of(cls))
+        cls(budget).fit(table_of(cls), target_of(cls))
 
 
 @pytest.mark.parametrize(
@@ -243,6 +250,20 @@ def test_bad_budgets(cls, budget, error, words):
         (R2W2(max_iter=1.5), "max_iter must be a whole number that is positive"),
         (ForwardStepwise(significance=0.0), "significance must be a number that is positive"),
         (ForwardStepwise(significance=1.0), "significance must be below 1"),
+        (InformationGain(discretization="mld"), "did you mean 'mdl'"),
+        (InformationGain(n_bins=1), "n_bins must be a whole number from 2 on"),
+        (InformationGain(n_bins=5), "n_bins=5 has no effect with discretization='mdl'"),
+        (InformationGain(task="classes"), "task must be one of"),
+        (MRMR(criterion="mud"), "did you mean 'mid'"),
+        (MRMR(criterion="fcq", n_bins=7), "n_bins=7 has no effect with criterion='fcd' and 'fcq'"),
+        (MRMR(criterion="fcd", discretization="mdl"), "discretization='mdl' has no effect"),
+        (MRMR(discretization="mdl", n_bins=7), "n_bins=7 has no effect with discretization="),
+        (ReliefF(n_neighbors=0), "n_neighbors must be a whole number from 1 on"),
+        (ReliefF(n_rows=2.5), "n_rows must be a whole number from 1 on"),
+        (Spectral(style=1), "style must be -1, 0, or a whole number from 2 on, got 1"),
+        (Spectral(style=0.5), "style must be -1, 0, or a whole number from 2 on"),
+        (Spectral(supervised="no"), "supervised must be True or False"),
+        (Spectral(gamma=0.0), "gamma must be a number that is positive"),
     ],
 )
 def test_bad_settings(selector, words):
@@ -263,6 +284,10 @@ def test_the_guide_runs():
     assert "x2" in names["chosen"]["Fisher"][1]
     assert names["scores"]["Fisher"][0] > names["scores"]["SVM-LW"][0]
     assert names["scores"]["Fisher"][1] < names["scores"]["SVM-LW"][1]
+    relevant = names["data"].relevant
+    assert names["relief"].support_[relevant].all()
+    assert not names["fisher"].support_[relevant].all()
+    assert (names["relief"].weights_ < 0).any()
     assert all(f"`{cls.__name__}`" in text for cls in EVERY)
 
 

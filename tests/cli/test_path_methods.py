@@ -22,10 +22,10 @@ FOR_NUMBERS = [name for name in METHODS if name not in FOR_CLASSES]
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory, frame):
-    """Few columns: every method traces them in a moment."""
+    """Few columns, from 0 on: every method takes them and traces them in a moment."""
     folder = tmp_path_factory.mktemp("small")
-    table = frame[["g2", "g3", "g5", "outcome"]].assign(g9=frame["g3"].abs())
-    return save_csv(folder, table.head(40))
+    table = frame[["g2", "g3", "g5"]].assign(g9=frame["g3"].abs()).head(40)
+    return save_csv(folder, (table - table.min()).assign(outcome=frame["outcome"]))
 
 
 @pytest.fixture(scope="module")
@@ -174,6 +174,13 @@ def test_targets_that_are_refused(tmp_path, frame, name, words, more):
     file = save_csv(tmp_path, three)
     assert_refused(run("path", file, "-t", "outcome", "--method", name, *more, "-o", out), words)
     assert not out.exists()
+
+
+def test_negative_counts_are_refused(tmp_path, frame):
+    file = save_csv(tmp_path, frame[["g2", "g3", "outcome"]])
+    for more in ([], FEW):
+        result = run("path", file, "-t", "outcome", "--method", "chi-square", *more)
+        assert_refused(result, "columns 'g2', 'g3' hold some; leave such columns out")
 
 
 def test_numbers_are_refused_by_methods_for_classes(doses):

@@ -86,6 +86,13 @@ CLASSIFIERS: dict[str, Callable[[], Any]] = {
     "FSV": lambda: baselines.FSV(1),
     "L0Approximation": lambda: baselines.L0Approximation(1),
     "R2W2": lambda: baselines.R2W2(1),
+    "ChiSquare": lambda: baselines.ChiSquare(1),
+    "GiniIndex": lambda: baselines.GiniIndex(1),
+    "InformationGain": lambda: baselines.InformationGain(1),
+    "KruskalWallis": lambda: baselines.KruskalWallis(1),
+    "MRMR": lambda: baselines.MRMR(1),
+    "ReliefF": lambda: baselines.ReliefF(1),
+    "Spectral": lambda: baselines.Spectral(1),
 }
 REGRESSORS: dict[str, Callable[[], Any]] = {
     "LpKTA numbers": lambda: kp.LpKTASelector(step=0.5, task="regression"),
@@ -98,6 +105,10 @@ REGRESSORS: dict[str, Callable[[], Any]] = {
     "SVRLW": lambda: baselines.SVRLW(1),
     "LassoLW": lambda: baselines.LassoLW(1),
     "ForwardStepwise": lambda: baselines.ForwardStepwise(1),
+    "InformationGain numbers": lambda: baselines.InformationGain(1, task="regression"),
+    "MRMR numbers": lambda: baselines.MRMR(1, criterion="fcq", task="regression"),
+    "ReliefF numbers": lambda: baselines.ReliefF(1, task="regression"),
+    "Spectral numbers": lambda: baselines.Spectral(1, task="regression"),
 }
 
 

@@ -46,6 +46,9 @@ CLASSIFIERS = {
     "FSV": lambda: baselines.FSV(2),
     "L0Approximation": lambda: baselines.L0Approximation(2),
     "R2W2": lambda: baselines.R2W2(2),
+    "GiniIndex": lambda: baselines.GiniIndex(2),
+    "MRMR": lambda: baselines.MRMR(2),
+    "ReliefF": lambda: baselines.ReliefF(2),
 }
 REGRESSORS = {
     "LpKTA": lambda: kp.LpKTASelector(step=0.5),

@@ -60,11 +60,14 @@ class Ranking:
         Columns from best to worst; fewer than all if the method came to an end.
     why : str
         Why it came to an end.
+    weights : ndarray of shape (n_usable,), optional
+        What the scores come from, where it may be negative.
     """
 
     scores: NDArray[np.float64]
     order: NDArray[np.intp]
     why: str = ""
+    weights: NDArray[np.float64] | None = None
 
 
 def ranked(scores: NDArray[np.float64], then: NDArray[np.float64] | None = None) -> Ranking:
@@ -85,6 +88,7 @@ class BaselineSelector(PathSelector):
     METHOD: ClassVar[str]
     TASKS: ClassVar[tuple[str, ...]] = (CLASSES,)
     POSITIVE: ClassVar[tuple[str, ...]] = ("C",)
+    LEAST_ROWS: ClassVar[int] = 1
     n_features_to_select: Any
     is_ranking = True
 
@@ -111,7 +115,7 @@ class BaselineSelector(PathSelector):
         y = as_vector(y)
         check_lengths(table.shape[0], y)
         answer = self._answer(y)
-        Z, usable = standardized(table)
+        Z, usable = self._columns(table)
         constant = np.ones(table.shape[1], dtype=bool)
         constant[usable] = False
         report_constant(table, constant)
@@ -121,6 +125,19 @@ class BaselineSelector(PathSelector):
             ranking = self._rank(Z, answer, budgets)
         self._keep(ranking, usable, self._reached(budgets, ranking), table, y, answer.task)
         return self
+
+    # -- the table --------------------------------------------------------------------------------
+
+    def _check_kernel(self, table: Table) -> None:
+        if table.n_rows < self.LEAST_ROWS:
+            raise DataError(
+                f"{type(self).__name__} needs at least {self.LEAST_ROWS} rows, but X has "
+                f"{counted(table.n_rows, 'row')}; give more rows."
+            )
+
+    def _columns(self, table: Table) -> tuple[Any, NDArray[np.intp]]:
+        """Columns as `_rank` takes them, without those that are constant, and which they are."""
+        return standardized(table)
 
     # -- the target -------------------------------------------------------------------------------
 
@@ -208,6 +225,9 @@ class BaselineSelector(PathSelector):
         order = usable[ranking.order]
         self.scores_ = np.zeros(self.n_features_in_)
         self.scores_[usable] = ranking.scores
+        if ranking.weights is not None:
+            self.weights_ = np.zeros(self.n_features_in_)
+            self.weights_[usable] = ranking.weights
         self.ranking_ = np.full(self.n_features_in_, len(order) + 1)
         self.ranking_[order] = np.arange(1, len(order) + 1)
         self.budgets_ = np.array(budgets)

@@ -35,8 +35,9 @@ KNOWN = {
     "kernelpath.estimators.l1kr": ("L1KRClassifier", "L1KRRegressor"),
     "kernelpath.estimators.rankers": ("Ranker",),
     "kernelpath.baselines": (
-        "FSV", "Fisher", "ForwardStepwise", "L0Approximation", "L1SVM", "LassoLW", "R2W2",
-        "SVMLW", "SVRLW",
+        "ChiSquare", "FSV", "Fisher", "ForwardStepwise", "GiniIndex", "InformationGain",
+        "KruskalWallis", "L0Approximation", "L1SVM", "LassoLW", "MRMR", "R2W2", "ReliefF",
+        "SVMLW", "SVRLW", "Spectral",
     ),
     "kernelpath.predictors.weighted_kernel": ("WeightedKernelSVM",),
     "kernelpath.predictors.joint_rbf": ("JointRBFSVM",),
