@@ -12,6 +12,7 @@ Every class is a scikit-learn selector.  ``fit`` leaves ``path_`` with a point f
 
 from kernelpath.baselines.fisher import Fisher
 from kernelpath.baselines.fsv import FSV
+from kernelpath.baselines.hsic_lasso import HSICLasso
 from kernelpath.baselines.l0 import L0Approximation
 from kernelpath.baselines.l1_svm import L1SVM
 from kernelpath.baselines.largest_weights import SVMLW, SVRLW, LassoLW
@@ -26,6 +27,7 @@ __all__ = [
     "SVRLW",
     "Fisher",
     "ForwardStepwise",
+    "HSICLasso",
     "L0Approximation",
     "LassoLW",
 ]
