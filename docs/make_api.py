@@ -44,7 +44,7 @@ METHODS = {
     "PathScores": ("at", "to_frame"),
     "Stability": ("of", "core", "to_frame"),
     "baselines": ("SVMLW", "SVRLW", "LassoLW", "Fisher", "L1SVM", "FSV", "L0Approximation", "R2W2",
-                  "ForwardStepwise"),
+                  "ForwardStepwise", "HSICLasso", "BAHSIC"),
 }  # fmt: skip
 
 DATASETS = ("make_wide", "iter_wide_chunks", "make_additive", "make_xor", "make_ring")

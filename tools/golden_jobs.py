@@ -429,7 +429,7 @@ def baselines(out: Recorder) -> None:
 
 BASELINES = (
     *("FSV", "L1SVM", "R2W2", "SVMLW", "SVRLW", "Fisher", "ForwardStepwise"),
-    *("L0Approximation", "LassoLW"),
+    *("L0Approximation", "LassoLW", "BAHSIC", "HSICLasso"),
 )
 
 # -- PathCV ---------------------------------------------------------------------------------------

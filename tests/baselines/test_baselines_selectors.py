@@ -32,6 +32,7 @@ from baseline_examples import (
     target_of,
 )
 from kernelpath.baselines import (
+    BAHSIC,
     FSV,
     L1SVM,
     R2W2,
@@ -39,6 +40,7 @@ from kernelpath.baselines import (
     SVRLW,
     Fisher,
     ForwardStepwise,
+    HSICLasso,
     L0Approximation,
     LassoLW,
 )
@@ -241,6 +243,13 @@ def test_bad_budgets(cls, budget, error, words):
         (L0Approximation(max_iter=0), "max_iter must be a whole number that is positive"),
         (R2W2(tol=0.0), "tol must be a number that is positive"),
         (R2W2(max_iter=1.5), "max_iter must be a whole number that is positive"),
+        (HSICLasso(bandwidth=0.0), "bandwidth must be a number from 0.01 to 100, got 0.0"),
+        (HSICLasso(bandwidth="1"), "bandwidth must be a number from 0.01 to 100"),
+        (HSICLasso(task="classes"), "task must be one of"),
+        (BAHSIC(kernel="rfb"), "did you mean 'rbf'"),
+        (BAHSIC(drop=0.0), "drop must be a number that is positive"),
+        (BAHSIC(drop=1.0), "drop must be below 1"),
+        (BAHSIC(task="numbers"), "task must be one of"),
         (ForwardStepwise(significance=0.0), "significance must be a number that is positive"),
         (ForwardStepwise(significance=1.0), "significance must be below 1"),
     ],

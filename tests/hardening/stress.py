@@ -86,6 +86,8 @@ CLASSIFIERS: dict[str, Callable[[], Any]] = {
     "FSV": lambda: baselines.FSV(1),
     "L0Approximation": lambda: baselines.L0Approximation(1),
     "R2W2": lambda: baselines.R2W2(1),
+    "BAHSIC": lambda: baselines.BAHSIC(1, task="classification"),
+    "HSICLasso": lambda: baselines.HSICLasso(1, task="classification"),
 }
 REGRESSORS: dict[str, Callable[[], Any]] = {
     "LpKTA numbers": lambda: kp.LpKTASelector(step=0.5, task="regression"),
@@ -98,6 +100,8 @@ REGRESSORS: dict[str, Callable[[], Any]] = {
     "SVRLW": lambda: baselines.SVRLW(1),
     "LassoLW": lambda: baselines.LassoLW(1),
     "ForwardStepwise": lambda: baselines.ForwardStepwise(1),
+    "BAHSIC numbers": lambda: baselines.BAHSIC(1, task="regression"),
+    "HSICLasso numbers": lambda: baselines.HSICLasso(1, task="regression"),
 }
 
 

@@ -46,6 +46,8 @@ CLASSIFIERS = {
     "FSV": lambda: baselines.FSV(2),
     "L0Approximation": lambda: baselines.L0Approximation(2),
     "R2W2": lambda: baselines.R2W2(2),
+    "BAHSIC": lambda: baselines.BAHSIC(2),
+    "HSICLasso": lambda: baselines.HSICLasso(2),
 }
 REGRESSORS = {
     "LpKTA": lambda: kp.LpKTASelector(step=0.5),
@@ -58,6 +60,8 @@ REGRESSORS = {
     "SVRLW": lambda: baselines.SVRLW(2),
     "LassoLW": lambda: baselines.LassoLW(2),
     "ForwardStepwise": lambda: baselines.ForwardStepwise(2),
+    "BAHSIC": lambda: baselines.BAHSIC(2),
+    "HSICLasso": lambda: baselines.HSICLasso(2),
 }
 ESTIMATORS = [
     pytest.param(make, y, id=f"{name}-{kind}")

@@ -1,4 +1,4 @@
-"""Feature selection by other methods, behind one face: what the NMMKL paper compares itself with.
+"""Feature selection by other methods, behind one face: what papers compare themselves with.
 
 Every class is a scikit-learn selector.  ``fit`` leaves ``path_`` with a point for each budget,
 ``scores_``, ``ranking_`` and ``support_``; columns are standardised inside.
@@ -10,6 +10,7 @@ Every class is a scikit-learn selector.  ``fit`` leaves ``path_`` with a point f
 [1, 3]
 """
 
+from kernelpath.baselines.bahsic import BAHSIC
 from kernelpath.baselines.fisher import Fisher
 from kernelpath.baselines.fsv import FSV
 from kernelpath.baselines.hsic_lasso import HSICLasso
@@ -20,6 +21,7 @@ from kernelpath.baselines.r2w2 import R2W2
 from kernelpath.baselines.stepwise import ForwardStepwise
 
 __all__ = [
+    "BAHSIC",
     "FSV",
     "L1SVM",
     "R2W2",

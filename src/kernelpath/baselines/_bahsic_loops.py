@@ -12,7 +12,7 @@ import numpy as np
 from kernelpath.utils.compiled import compiled
 
 FAST = {"reassoc", "contract", "nsz"}
-SMALL = 0.25  # exponents up to which the series below is exact to rounding
+SMALL = 0.25  # exponents up to which the series is exact to rounding
 
 
 @compiled(fastmath=FAST)
@@ -28,56 +28,60 @@ def add_distances(Z, columns, sign, distances):
             at += i
 
 
-@compiled(fastmath=FAST)
-def weighted_kernel(distances, gamma, own, factor, same, shift, out):
-    """Store the terms of HSIC, kernel times weight of each pair, and return half their sum.
+@compiled()
+def pair_weights(group, factor, own, shift):
+    """``shift + l_ik - own_i - own_k`` for all pairs.
 
-    The weight is ``shift - own[i] - own[k]``, and ``factor[i, c] * factor[k, c]`` more for each
-    column of the target; those of rows of one class are given by ``same``, their class.
+    The kernel ``l`` of the target is ``factor_i factor_k`` for rows of one group, and 0 for others.
     """
-    total = 0.0
+    n = own.shape[0]
+    result = np.empty(n * (n - 1) // 2)
     at = 0
-    n_columns = factor.shape[1]
-    for i in range(own.shape[0]):
+    for i in range(n):
         for k in range(i):
-            weight = shift - own[i] - own[k]
-            if same[i] >= 0:
-                if same[i] == same[k]:
-                    weight += factor[i, 0] * factor[k, 0]
-            else:
-                for c in range(n_columns):
-                    weight += factor[i, c] * factor[k, c]
-            out[at] = weight * math.exp(-gamma * max(distances[at], 0.0))
-            total += out[at]
+            result[at] = shift - own[i] - own[k]
+            if group[i] == group[k]:
+                result[at] += factor[i] * factor[k]
             at += 1
-    return total
+    return result
+
+
+@compiled(part=True, inline="always")
+def _series(u):
+    """``exp(u) - 1`` for ``u`` up to :data:`SMALL`, in a form that vector instructions take."""
+    high = 1 / 5040 + u * (1 / 40320 + u * (1 / 362880 + u * (1 / 3628800)))
+    low = 1 / 24 + u * (1 / 120 + u * (1 / 720 + u * high))
+    return u * (1.0 + u * (1 / 2 + u * (1 / 6 + u * low)))
 
 
 @compiled(fastmath=FAST)
-def gains_without(Z, columns, gamma, terms, out):
-    """By how much the sum of the terms grows when a column is left out of the distances.
+def gains_without(Z, columns, gamma, distances, weights, terms, out):
+    """By how much the sum of all terms grows when a column is left out of the distances.
 
-    A term is multiplied by ``exp(gamma (x_i - x_k)^2)``; what exceeds 1 is summed, so that a column
-    of many keeps its digits.
+    A term is ``weight exp(-gamma distance)``.  It is multiplied by ``exp(gamma (x_i - x_k)^2)``;
+    what exceeds 1 is summed, so that one column of many keeps its digits.  Where that could
+    overflow, the exponents are taken together.
     """
     for c in range(columns.shape[0]):
         x = Z[:, columns[c]]
-        span = x.max() - x.min()
+        largest = gamma * (x.max() - x.min()) ** 2
         total = 0.0
         at = 0
-        if gamma * span * span <= SMALL:
-            for i in range(x.shape[0]):
-                row = terms[at : at + i]
+        for i in range(x.shape[0]):
+            row = terms[at : at + i]
+            if largest <= SMALL:
                 for k in range(i):
-                    u = gamma * (x[i] - x[k]) ** 2
-                    series = 1.0 + u / 7.0 * (1.0 + u / 8.0 * (1.0 + u / 9.0))
-                    series = 1.0 + u / 4.0 * (1.0 + u / 5.0 * (1.0 + u / 6.0 * series))
-                    total += row[k] * u * (1.0 + u / 2.0 * (1.0 + u / 3.0 * series))
-                at += i
-        else:
-            for i in range(x.shape[0]):
-                row = terms[at : at + i]
+                    total += row[k] * _series(gamma * (x[i] - x[k]) ** 2)
+            elif largest <= 128 * SMALL:
                 for k in range(i):
-                    total += row[k] * math.expm1(gamma * (x[i] - x[k]) ** 2)
-                at += i
+                    e = 1.0 + _series(gamma / 128.0 * (x[i] - x[k]) ** 2)
+                    e = e * e * e * e
+                    e = e * e * e * e
+                    e = e * e * e * e
+                    total += row[k] * (e * e - 1.0)
+            else:
+                for k in range(i):
+                    rest = max(distances[at + k] - (x[i] - x[k]) ** 2, 0.0)
+                    total += weights[at + k] * math.exp(-gamma * rest) - row[k]
+            at += i
         out[c] = total

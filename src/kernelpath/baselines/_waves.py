@@ -45,7 +45,8 @@ def wave_sums(x, Y, reach, block):
     n, q = x.shape[0], Y.shape[0]
     real, imag = np.zeros(2 * n_waves + 1), np.zeros(2 * n_waves + 1)
     along, across = np.zeros((q, n_waves + 1)), np.zeros((q, n_waves + 1))
-    turn_r, turn_i, now_r, now_i = np.empty(block), np.empty(block), np.empty(block), np.empty(block)
+    turn_r, turn_i = np.empty(block), np.empty(block)
+    now_r, now_i = np.empty(block), np.empty(block)
     for start in range(0, n, block):
         size = min(block, n - start)
         for i in range(size):
@@ -90,7 +91,7 @@ def wave_sums(x, Y, reach, block):
 
 @compiled()
 def _waves(x, reach):
-    """Waves of the values of a column, one per row of the result, with the roots of their weights."""
+    """Waves of the values of a column, one in each row, times the roots of their weights."""
     h, n_waves = _spacing(x, reach)
     result = np.empty((2 * n_waves, x.shape[0]))
     root = math.sqrt(2.0 * h / math.sqrt(2.0 * math.pi))
@@ -136,9 +137,7 @@ def compressed(factor: NDArray[np.float64]) -> NDArray[np.float64]:
     return factor @ (vectors[:, keep] / np.sqrt(np.linalg.norm(sizes[keep])))
 
 
-def target_agreements(
-    Z: NDArray[np.float64], Y: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def target_agreements(Z: NDArray[np.float64], Y: NDArray[np.float64]) -> NDArray[np.float64]:
     """Inner product of the kernel of each column with that of the target, both of norm 1.
 
     Parameters

@@ -35,8 +35,8 @@ KNOWN = {
     "kernelpath.estimators.l1kr": ("L1KRClassifier", "L1KRRegressor"),
     "kernelpath.estimators.rankers": ("Ranker",),
     "kernelpath.baselines": (
-        "FSV", "Fisher", "ForwardStepwise", "L0Approximation", "L1SVM", "LassoLW", "R2W2",
-        "SVMLW", "SVRLW",
+        "BAHSIC", "FSV", "Fisher", "ForwardStepwise", "HSICLasso", "L0Approximation", "L1SVM",
+        "LassoLW", "R2W2", "SVMLW", "SVRLW",
     ),
     "kernelpath.predictors.weighted_kernel": ("WeightedKernelSVM",),
     "kernelpath.predictors.joint_rbf": ("JointRBFSVM",),
