@@ -151,7 +151,7 @@ def target_agreements(Z: NDArray[np.float64], Y: NDArray[np.float64]) -> NDArray
     --------
     >>> Z = np.array([[0.0, 3.0], [0.5, 1.0], [2.0, 0.0]])
     >>> target_agreements(Z, gaussian_factor(Z[:, 0])).round(3).tolist()
-    [1.0, 0.904]
+    [1.0, 0.677]
     """
     rows = np.ascontiguousarray(Y.T)
     result = np.empty(Z.shape[1])

@@ -190,7 +190,7 @@ def eliminate(Z: NDArray[np.float64], target: TargetKernel, drop: float) -> list
     own, shift = target.coefficients()
     weights = pair_weights(target.group, target.factor, own, shift)
     distances = np.zeros(len(weights))
-    left, rounds = np.arange(d), []
+    left, rounds = np.arange(d), list[Round]()
     count = begin("ranking")
     add_distances(Z, left, 1.0, distances)
     while len(left):

@@ -84,9 +84,9 @@ class HSICLasso(BaselineSelector):
     --------
     >>> import numpy as np
     >>> import kernelpath as kp
-    >>> X = np.random.default_rng(0).normal(size=(300, 20))
+    >>> X = np.random.default_rng(1).normal(size=(300, 20))
     >>> X[:, 7] = X[:, 3] + 0.1 * X[:, 7]  # nearly a copy
-    >>> y = X[:, 3] ** 2 + np.sin(3 * X[:, 12])
+    >>> y = X[:, 3] ** 2 + np.abs(X[:, 12])
     >>> selector = kp.baselines.HSICLasso(2).fit(X, y)
     >>> selector.path_[0].names
     ('x3', 'x12')
@@ -171,7 +171,7 @@ class KernelProducts:
     --------
     >>> products = KernelProducts(np.array([[0.0, 3.0], [0.5, 1.0], [2.0, 0.0]]), np.array([1, 0]))
     >>> products(0, 0, 2).round(3).tolist()
-    [1.0, 0.904]
+    [1.0, 0.677]
     """
 
     def __init__(
