@@ -69,7 +69,7 @@ def test_products_from_factors_that_were_not_kept():
 def test_lasso_at_many_strengths(kind, sigma):
     """Between two events the weights are linear in the strength."""
     y = TARGETS[kind]
-    model = HSICLasso("all", bandwidth=sigma).fit(X, y)
+    model = HSICLasso("all", sigma=sigma).fit(X, y)
     G, b = slow.problem(Z, target_kernel(y, sigma), sigma)
     assert model.strengths_[0] == pytest.approx(b.max(), rel=1e-7)
     assert (np.diff(model.strengths_) <= 0).all()

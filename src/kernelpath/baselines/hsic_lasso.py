@@ -42,7 +42,7 @@ class HSICLasso(BaselineSelector):
     n_features_to_select : int, sequence of int, or "all", optional
         Budget; or several, or all from 1 on: then ``path_`` holds them all, and the largest one
         is selected.  Default: all from 1 to 10, or as many as there are.
-    bandwidth : float
+    sigma : float
         Width of the Gaussian kernels in standard deviations, from 0.01 to 100; also that of a
         target of numbers.  The paper has 1.
     task : {"auto", "classification", "regression"}
@@ -99,22 +99,22 @@ class HSICLasso(BaselineSelector):
     POSITIVE: ClassVar[tuple[str, ...]] = ()
 
     def __init__(
-        self, n_features_to_select: Any = None, *, bandwidth: float = 1.0, task: str = "auto"
+        self, n_features_to_select: Any = None, *, sigma: float = 1.0, task: str = "auto"
     ) -> None:
         self.n_features_to_select = n_features_to_select
-        self.bandwidth = bandwidth
+        self.sigma = sigma
         self.task = task
 
     def _check_settings(self) -> None:
         super()._check_settings()
         checks.one_of("task", self.task, TASKS)
         checks.real(
-            "bandwidth", self.bandwidth, at_least=NARROWEST, at_most=WIDEST,
+            "sigma", self.sigma, at_least=NARROWEST, at_most=WIDEST,
             must=f"be a number from {NARROWEST:g} to {WIDEST:g}",
         )  # fmt: skip
 
     def _rank(self, Z: NDArray[np.float64], answer: Answer, budgets: list[int]) -> Ranking:
-        Z = Z / float(self.bandwidth)
+        Z = Z / float(self.sigma)
         agreements = target_agreements(Z, self._target(answer))
         order = np.argsort(-agreements, kind="stable")
         products = KernelProducts(Z, order)
@@ -133,7 +133,7 @@ class HSICLasso(BaselineSelector):
     def _target(self, answer: Answer) -> NDArray[np.float64]:
         """Factor of the kernel of the target."""
         if answer.task == NUMBERS:
-            return gaussian_factor(answer.values / float(self.bandwidth))
+            return gaussian_factor(answer.values / float(self.sigma))
         counts = np.bincount(answer.codes)
         return compressed((answer.codes[:, None] == np.arange(len(counts))) / np.sqrt(counts))
 
