@@ -79,6 +79,11 @@ MODELS = {
     "SVRLW": (lambda: baselines.SVRLW(2), NUMBERS),
     "LassoLW": (lambda: baselines.LassoLW(2), NUMBERS),
     "ForwardStepwise": (lambda: baselines.ForwardStepwise(2), NUMBERS),
+    "BAHSIC": (lambda: baselines.BAHSIC(2), LABELS),
+    "BAHSIC numbers": (lambda: baselines.BAHSIC(2), NUMBERS),
+    "BAHSIC linear": (lambda: baselines.BAHSIC(2, "linear"), NUMBERS),
+    "HSICLasso": (lambda: baselines.HSICLasso(2), LABELS),
+    "HSICLasso numbers": (lambda: baselines.HSICLasso(2), NUMBERS),
 }  # fmt: skip
 REGRESSIONS = [name for name, (_, y) in MODELS.items() if y is NUMBERS]
 LOOSE = {

@@ -268,6 +268,20 @@ _ENTRIES = (
         "baselines", _baseline("Fisher", takes_task=True),
     ),
     Method(
+        "hsic-lasso", "HSIC Lasso", "ranking",
+        "order of entry on the l1 path of a sum of kernels that is to be the target's",
+        "Yamada, Jitkrittum, Sigal, Xing, Sugiyama. High-dimensional feature selection by "
+        "feature-wise kernelized lasso. Neural Computation, 2014.",
+        "baselines", _baseline("HSICLasso", takes_task=True),
+    ),
+    Method(
+        "bahsic", "BAHSIC", "ranking",
+        "backward elimination by the dependence of all features together on the target",
+        "Song, Smola, Gretton, Bedo, Borgwardt. Feature selection via dependence maximization. "
+        "Journal of Machine Learning Research, 2012.",
+        "baselines", _baseline("BAHSIC", takes_task=True), most_rows=5000,
+    ),
+    Method(
         "svm-lw", "SVM, largest weights", "ranking",
         "largest weights of a linear support vector machine",
         "Guyon, Weston, Barnhill, Vapnik. Gene selection for cancer classification using support "

@@ -70,6 +70,8 @@ SELECTORS = {
     "Fisher": baselines.Fisher(3),
     "L1SVM": baselines.L1SVM(3, C=0.5),
     "R2W2": baselines.R2W2(3),
+    "BAHSIC": baselines.BAHSIC(3, drop=0.5),
+    "HSICLasso": baselines.HSICLasso(3, sigma=0.5),
     "SVMLW": baselines.SVMLW([1, 2, 4]),
     "L0Approximation": baselines.L0Approximation(np.array([1, 2])),
     "ChiSquare": baselines.ChiSquare(3),

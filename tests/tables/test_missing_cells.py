@@ -46,6 +46,8 @@ CLASSIFIERS = {
     "FSV": lambda: baselines.FSV(2),
     "L0Approximation": lambda: baselines.L0Approximation(2),
     "R2W2": lambda: baselines.R2W2(2),
+    "BAHSIC": lambda: baselines.BAHSIC(2),
+    "HSICLasso": lambda: baselines.HSICLasso(2),
     "GiniIndex": lambda: baselines.GiniIndex(2),
     "MRMR": lambda: baselines.MRMR(2),
     "ReliefF": lambda: baselines.ReliefF(2),
@@ -61,6 +63,8 @@ REGRESSORS = {
     "SVRLW": lambda: baselines.SVRLW(2),
     "LassoLW": lambda: baselines.LassoLW(2),
     "ForwardStepwise": lambda: baselines.ForwardStepwise(2),
+    "BAHSIC": lambda: baselines.BAHSIC(2),
+    "HSICLasso": lambda: baselines.HSICLasso(2),
 }
 ESTIMATORS = [
     pytest.param(make, y, id=f"{name}-{kind}")

@@ -11,10 +11,12 @@ except for :class:`ChiSquare`, which takes counts.
 [1, 3]
 """
 
+from kernelpath.baselines.bahsic import BAHSIC
 from kernelpath.baselines.chi_square import ChiSquare
 from kernelpath.baselines.fisher import Fisher
 from kernelpath.baselines.fsv import FSV
 from kernelpath.baselines.gini import GiniIndex
+from kernelpath.baselines.hsic_lasso import HSICLasso
 from kernelpath.baselines.information_gain import InformationGain
 from kernelpath.baselines.kruskal_wallis import KruskalWallis
 from kernelpath.baselines.l0 import L0Approximation
@@ -27,6 +29,7 @@ from kernelpath.baselines.spectral import Spectral
 from kernelpath.baselines.stepwise import ForwardStepwise
 
 __all__ = [
+    "BAHSIC",
     "FSV",
     "L1SVM",
     "MRMR",
@@ -37,6 +40,7 @@ __all__ = [
     "Fisher",
     "ForwardStepwise",
     "GiniIndex",
+    "HSICLasso",
     "InformationGain",
     "KruskalWallis",
     "L0Approximation",

@@ -35,9 +35,9 @@ KNOWN = {
     "kernelpath.estimators.l1kr": ("L1KRClassifier", "L1KRRegressor"),
     "kernelpath.estimators.rankers": ("Ranker",),
     "kernelpath.baselines": (
-        "ChiSquare", "FSV", "Fisher", "ForwardStepwise", "GiniIndex", "InformationGain",
-        "KruskalWallis", "L0Approximation", "L1SVM", "LassoLW", "MRMR", "R2W2", "ReliefF",
-        "SVMLW", "SVRLW", "Spectral",
+        "BAHSIC", "ChiSquare", "FSV", "Fisher", "ForwardStepwise", "GiniIndex", "HSICLasso",
+        "InformationGain", "KruskalWallis", "L0Approximation", "L1SVM", "LassoLW", "MRMR", "R2W2",
+        "ReliefF", "SVMLW", "SVRLW", "Spectral",
     ),
     "kernelpath.predictors.weighted_kernel": ("WeightedKernelSVM",),
     "kernelpath.predictors.joint_rbf": ("JointRBFSVM",),
