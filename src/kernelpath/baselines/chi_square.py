@@ -106,7 +106,7 @@ def negative_columns(values: Any) -> NDArray[np.intp]:
             return np.zeros(0, dtype=np.intp)
         entries = values.tocoo()
         return np.unique(np.asarray(entries.col)[entries.data < 0]).astype(np.intp)
-    if values.dtype.kind in "bu" or values.min() >= 0:  # mostly: one pass; NaN is not
+    if values.dtype.kind in ("b", "u") or values.min() >= 0:  # mostly: one pass; NaN is not
         return np.zeros(0, dtype=np.intp)
     least = np.fmin.reduce(values, axis=0)
     return np.flatnonzero(least < 0)
