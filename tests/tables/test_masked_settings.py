@@ -74,7 +74,8 @@ def test_groups_of_several_lengths_are_refused_in_words():
 @pytest.mark.parametrize("cls", ESTIMATORS)
 def test_a_sparse_table_stays_as_it_is(cls, form):
     """Stored zeros and twofold entries are summed up in a copy, if at all."""
-    held = form(np.where(np.abs(X) < 0.3, 0.0, X))
+    cells = np.abs(X) if cls is kp.baselines.ChiSquare else X
+    held = form(np.where(np.abs(X) < 0.3, 0.0, cells))
     data, index = (
         np.append(held.data, [0.0, 0.5]),
         np.append(held.indices, held.indices[-1:].repeat(2)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,7 +13,7 @@ from kernelpath.baselines._base import Answer, BaselineSelector, Ranking, ranked
 from kernelpath.errors import DataError
 from kernelpath.tables.constant import constant_columns
 from kernelpath.tables.table import Table, take_columns
-from kernelpath.utils.units import exponents_of, in_units
+from kernelpath.utils.units import exponents_of, in_units, size_exponent
 
 
 class ChiSquare(BaselineSelector):
@@ -84,8 +85,9 @@ class ChiSquare(BaselineSelector):
 
     def _columns(self, table: Table) -> tuple[Any, NDArray[np.intp]]:
         """The values as they are, without constant columns."""
-        usable = np.flatnonzero(~constant_columns(table))
-        return take_columns(table.values, usable).astype(np.float64, copy=False), usable
+        values = table.values.tocsc() if sparse.issparse(table.values) else table.values
+        usable = np.flatnonzero(~constant_columns(replace(table, values=values)))
+        return take_columns(values, usable).astype(np.float64, copy=False), usable
 
     def _rank(self, Z: Any, answer: Answer, budgets: list[int]) -> Ranking:
         return ranked(chi_squares(Z, answer.codes))
@@ -100,9 +102,11 @@ def negative_columns(values: Any) -> NDArray[np.intp]:
     [1]
     """
     if sparse.issparse(values):
+        if not (values.data < 0).any():
+            return np.zeros(0, dtype=np.intp)
         entries = values.tocoo()
         return np.unique(np.asarray(entries.col)[entries.data < 0]).astype(np.intp)
-    if values.dtype.kind in "bu":
+    if values.dtype.kind in ("b", "u") or values.min() >= 0:  # mostly: one pass; NaN is not
         return np.zeros(0, dtype=np.intp)
     least = np.fmin.reduce(values, axis=0)
     return np.flatnonzero(least < 0)
@@ -116,15 +120,21 @@ def chi_squares(counts: Any, codes: NDArray[np.intp]) -> NDArray[np.float64]:
     >>> chi_squares(np.array([[3.0, 1.0], [1.0, 1.0]]), np.array([0, 1])).tolist()
     [1.0, 0.0]
     """
-    exponents = exponents_of(counts)  # squares of huge counts are beyond reach
-    counts = in_units(counts, exponents)
-    n, sizes = len(codes), np.bincount(codes)
-    member = sparse.csr_array((np.ones(n), (codes, np.arange(n))), shape=(len(sizes), n))
-    if sparse.issparse(counts):
-        observed = (member @ counts).toarray()
-    else:
-        observed = member.toarray() @ counts
-    expected = np.outer(sizes / n, observed.sum(axis=0))
+    with np.errstate(over="ignore"):
+        observed = _class_sums(counts, codes)
+        total = observed.sum(axis=0)
+    exponents = np.zeros(len(total), dtype=np.int64)
+    if size_exponent(total).any() or not np.isfinite(total).all():
+        exponents = exponents_of(counts)  # squares of these are beyond reach
+        observed = _class_sums(in_units(counts, exponents), codes)
+        total = observed.sum(axis=0)
+    expected = np.outer(np.bincount(codes) / len(codes), total)
     found = (np.square(observed - expected) / expected).sum(axis=0)
     with np.errstate(over="ignore"):
         return np.minimum(np.ldexp(found, exponents), np.finfo(np.float64).max)
+
+
+def _class_sums(counts: Any, codes: NDArray[np.intp]) -> NDArray[np.float64]:
+    """Sums of the columns over the rows of each class."""
+    member = np.equal.outer(np.arange(codes.max() + 1), codes).astype(np.float64)
+    return np.asarray((counts.T @ member.T).T if sparse.issparse(counts) else member @ counts)
