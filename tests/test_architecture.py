@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import doctest
+import functools
 import importlib
 import inspect
 import json
@@ -72,6 +73,7 @@ def _own_imports(tree):
                 yield _layer(module), lazy
 
 
+@functools.cache
 def _trees():
     return [(file, ast.parse(file.read_text(encoding="utf-8"))) for file in FILES]
 
