@@ -61,6 +61,14 @@ def test_two_columns_that_add_up_to_the_target_are_named():
     assert {"kind": "leak", "text": str(leak)} in again.summary()["notices"]
 
 
+def test_classes_may_be_told_apart_by_two_columns():
+    table = pd.DataFrame(RNG.normal(size=(300, 6)), columns=list("abcdef"))
+    far = (table["b"] + table["e"]).abs() > 0.8
+    model = fitted(table[far], (table["b"] + table["e"] > 0)[far])
+    assert model.scores_.mean.max() > 0.99
+    assert model.leaks_ == ()
+
+
 def test_few_rows_may_be_told_apart_by_two_columns():
     table = pd.DataFrame(RNG.normal(size=(80, 6)), columns=list("abcdef"))
     assert fitted(table, table["b"] + 0.8 * table["e"]).leaks_ == ()

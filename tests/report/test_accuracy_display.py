@@ -122,9 +122,9 @@ def test_words_around_the_curves():
     assert ax.get_ylabel() == "accuracy"
     assert labels(ax) == ["no features"]  # one curve needs no name
     ax = shown(rising(scoring="neg_log_loss"), x="fraction").plot()
-    assert ax.get_title("left") == "neg_log_loss against share of features"
+    assert ax.get_title("left") == "Negative log loss against share of features"
     assert ax.get_xlabel() == "share of 100,000 columns"
-    assert ax.get_ylabel() == "neg_log_loss"
+    assert ax.get_ylabel() == "negative log loss"
 
 
 def reference(mean, n_features=30, spread=0.01, **changes):

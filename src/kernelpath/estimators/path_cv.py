@@ -167,8 +167,8 @@ class PathCV(NotebookCard, PlainSelector, BaseEstimator):
     reference_notes_ : dict of str to str
         Why a reference has no score.
     leaks_ : tuple of Leak
-        Columns that alone, or two or three together, reach nearly everything: ``name``, ``score``,
-        ``kind``, ``others``; with references.
+        Columns that alone, or for numbers two or three together, reach nearly everything:
+        ``name``, ``score``, ``kind``, ``others``; with references.
     nested_score_ : NestedScore
         With ``nested=True``.
     fingerprint_ : str

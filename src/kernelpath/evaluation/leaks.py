@@ -55,7 +55,7 @@ class Leak:
         Best mean of the curve.
     kind : {"perfect", "everything", "together"}
         Within one part in a hundred of a perfect score, or of what the best size gains over chance;
-        or, with others, within one part in a thousand of a perfect score.
+        or, with others, within one part in a thousand of a perfect score, for numbers only.
     others : tuple of str
         Names of the other columns.
 
@@ -182,7 +182,12 @@ def find_leaks(
 
 
 def _together(run: CrossValidation, scores: PathScores, curve: Landmarks) -> list[Leak]:
-    """The fewest columns, up to three, with a score that is all but perfect."""
+    """The fewest columns, up to three, that make up a target of numbers.
+
+    Classes may well be told apart without an error by two honest columns.
+    """
+    if run.study.task.classes is not None:
+        return []
     for k in range(2, N_SUSPECTS + 1):
         place = np.flatnonzero(scores.n_features == k)
         if len(place) == 0 or run.study.rows.n_rows < FEWEST_FOR_SEVERAL:
