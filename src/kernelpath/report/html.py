@@ -23,9 +23,11 @@ from kernelpath.report.words import (
     feature_words,
     measure_words,
     n_usable,
+    ranks,
     reference_words,
     row_words,
     stability_words,
+    weighs,
 )
 from kernelpath.utils.atomic import replacing
 from kernelpath.utils.progress import working
@@ -102,7 +104,6 @@ def render_html(
     summary = _summary_of(summary)
     script = _script()
     shown = first_size(summary)
-    weighted = len({w for one in summary["sizes"] for w in one["weights"]}) != 1
     return _template().render(
         s=summary,
         title=title or "kernelpath report",
@@ -123,8 +124,8 @@ def render_html(
         references=reference_words(dict(summary)),
         selects=any(summary["points"]["n_selected"]),
         varies=_varies(summary["points"]),
-        weighted=weighted,
-        ranked=weighted or summary["entries"]["nested"],
+        weighted=weighs(summary),
+        ranked=ranks(summary),
         kinds={view["kind"] for view in summary["views"]},
         usable=n_usable(summary),
         alike=_alike(summary["redundancy"]),

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from kernelpath.path.feature_path import FeaturePath
-from kernelpath.report.words import measure_words, score_words
+from kernelpath.report.words import measure_words, ranks, score_words
 from kernelpath.utils.words import counted
 
 WIDTH, HEIGHT, MARGIN = 320, 90, 8
@@ -92,8 +92,8 @@ def _table(summary: dict[str, Any]) -> str:
         size = size[0]
         count = size["n_features"]
         words = "the heaviest feature" if count == 1 else f"the heaviest {count:,}"
-        if count > 1 and len(set(size["weights"])) == 1:  # chosen together, as by NMMKL
-            words = f"{count:,} features, chosen together"
+        if not ranks(summary):
+            words = f"{counted(count, 'feature')}, chosen together"
     names = summary["features"]
     rows = "".join(
         f"<tr><td style='text-align: left'><bdi>{escape(_short(names[place]['name']))}</bdi></td>"

@@ -51,6 +51,16 @@ def measure_words(scoring: str) -> str:
     return f"negative {words[4:]}" if words.startswith("neg ") else words
 
 
+def weighs(summary: Mapping[str, Any]) -> bool:
+    """Whether the method gives its features weights that differ."""
+    return len({weight for one in summary["sizes"] for weight in one["weights"]}) != 1
+
+
+def ranks(summary: Mapping[str, Any]) -> bool:
+    """Whether features have an order: by weight, or since each size keeps those before it."""
+    return weighs(summary) or summary["entries"]["nested"]
+
+
 def n_usable(summary: Mapping[str, Any]) -> int:
     """Columns that can be selected: neither constant nor naming rows, as far as that is known."""
     data = summary.get("data")
