@@ -235,8 +235,12 @@ def difference(head: list[float], base: list[float]) -> tuple[float, float]:
 
 
 def table_row(report: Report, name: str, trees: dict[str, Path]) -> dict[str, float] | None:
-    found = {side: run(name, tree) for side, tree in trees.items()}
-    head, base = found["head"], found["base"]
+    head = run(name, trees["head"])
+    try:
+        base = run(name, trees["base"])
+    except RuntimeError as refused:
+        report.note(f"not compared, since the base says: {refused}")
+        return None
     if head["measure"] != base["measure"]:
         report.note(f"{name}: {base['measure']} then, {head['measure']} now, so not compared")
         return None
