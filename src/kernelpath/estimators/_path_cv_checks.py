@@ -27,6 +27,7 @@ from kernelpath.estimators._path_cv_constraints import (
     sizes_that_exist,
     tell,
 )
+from kernelpath.estimators._path_cv_grid import settings_of_grid, with_variants
 from kernelpath.estimators._path_cv_routing import route
 from kernelpath.estimators.lp_kta import LpKTASelector
 from kernelpath.estimators.rankers import warn_of_columns
@@ -117,6 +118,7 @@ def prepare(
     refuse_stand_ins(model)
     selector = LpKTASelector() if model.selector is None else model.selector
     check_selector(selector)
+    grid = settings_of_grid(selector, model.selector_grid)
     given = settings_in_force(model, selector)
     check_rule(model.rule, model.budget, model.tolerance, costly=given["costs"] is not None)
     check_switches(model)
@@ -132,6 +134,8 @@ def prepare(
     _refuse_obstacles(model, selector, rows, y)
     study, splits, scoring = _make_study(model, selector, rows, y, groups, sample_weight, params)
     study = replace(study, constraints=constraints, reach=reach, obeys=obeys, constrained_by=given)
+    study = with_variants(study, grid)
+    _check_choice(study, model, splits)
     rows = study.rows
     encoder = replace(TableEncoder.of(rows), holes=columns_with_holes(rows.values))
     if model.missing == "impute" and is_own(model.predictor):
@@ -292,7 +296,6 @@ def _make_study(
     )
     if sample_weight is not None:
         _say_who_goes_without_weights(study, model, selector, scoring)
-    _check_choice(study, model, splits)
     check_scoring_works(study, splits)
     if kind == "classification":
         warn_of_rare_classes(cv, y, splits)
@@ -439,7 +442,7 @@ def _warn_of_weights(role: str, one: Any) -> None:
 
 def _check_choice(study: Study, model: PathCV, splits: list[Split]) -> None:
     """Inner folds are there to choose predictor and settings, and are refused where none are."""
-    if n_candidates(study) > 1:
+    if n_candidates(study) > 1 or study.variants:
         check_inner(study, splits)
     elif n_candidates(study) == 1 and model.inner_cv is not None:
         raise ValueError(
@@ -532,7 +535,9 @@ def baseline_studies(study: Study, baselines: Any, n_features: Any) -> dict[str,
         else:
             own = _named(study, ranker, n_features)
         own, obeys = tell(own, study.constrained_by, study.reach)
-        studies[name] = replace(study, selector=own, numbers_only=numbers_only, obeys=obeys)
+        studies[name] = replace(
+            study, selector=own, numbers_only=numbers_only, obeys=obeys, variants=()
+        )
     for one in studies.values():
         if study.sample_weight is not None:
             _warn_of_weights("baseline", one.selector)

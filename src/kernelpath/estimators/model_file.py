@@ -19,7 +19,7 @@ from kernelpath.errors import PathFileError
 from kernelpath.estimators._path_cv_checks import check_switches
 from kernelpath.estimators.lp_kta import LpKTASelector
 from kernelpath.estimators.path_cv import PathCV
-from kernelpath.estimators.saved_settings import SettingsWriter, decode_all
+from kernelpath.estimators.saved_settings import SettingsWriter, decode, decode_all
 from kernelpath.evaluation.cross_validation import FittedModel
 from kernelpath.evaluation.leaks import Leak
 from kernelpath.evaluation.measures import resolve_scorer
@@ -76,6 +76,9 @@ def save_model(model: PathCV, file: str | os.PathLike | BinaryIO) -> None:
         "settings": settings.estimator(model),
         "versions": versions(),
     }
+    if hasattr(model, "selector_settings_"):
+        found = [model.selector_settings_, *model.selector_settings_per_fold_]
+        header["selector_settings"] = [settings.encode(one) for one in found]
     arrays: dict[str, np.ndarray] = {"path": _path_bytes(model)}
     arrays |= {f"settings/{name}": array for name, array in settings.arrays.items()}
     header["classes"], labels = _label_arrays(getattr(model, "classes_", None))
@@ -230,6 +233,10 @@ def _build(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> PathCV:
         raise ValueError("the path is over other columns than the model")
     model = _with_settings(header, arrays, path.method)
     model.path_ = path
+    if "selector_settings" in header:
+        own = _own(arrays, "settings")
+        whole, *folds = (decode(one, own) for one in header["selector_settings"])
+        model.selector_settings_, model.selector_settings_per_fold_ = whole, folds
     _add_data(model, header, arrays)
     _add_scores(model, header, arrays)
     _add_models(model, header, arrays)

@@ -18,6 +18,7 @@ from kernelpath.estimators import _path_cv_routing as routing
 from kernelpath.estimators._base import NotebookCard, PlainSelector
 from kernelpath.estimators._path_cv_checks import baseline_studies, prepare
 from kernelpath.estimators._path_cv_constraints import already_told
+from kernelpath.estimators._path_cv_grid import settings_of_grid
 from kernelpath.evaluation.checkpoint import FoldStore
 from kernelpath.evaluation.cross_validation import CrossValidation, FittedModel, FullPoint
 from kernelpath.evaluation.leaks import find_leaks, warn_of_leaks
@@ -51,7 +52,8 @@ if TYPE_CHECKING:
 
 OUTCOMES = {
     "scores_", "operating_point_", "stability_", "model_", "nested_score_", "baseline_scores_",
-    "classes_", "reference_scores_", "reference_notes_", "leaks_",
+    "classes_", "reference_scores_", "reference_notes_", "leaks_", "selector_settings_",
+    "selector_settings_per_fold_",
 }  # fmt: skip
 
 
@@ -150,6 +152,10 @@ class PathCV(NotebookCard, PlainSelector, BaseEstimator):
         Rows of a fold from which the models that are scored learn, at most: a sample with the same
         shares of the classes, said in a warning; 1,000 or more.  The final model learns from all
         rows.  None: no limit.
+    selector_grid : dict of str to list, optional
+        Settings of the selector and the values to choose from, such as
+        ``{"norm_strength": [0.1, 1.0]}``.  Every combination is traced in the inner folds of every
+        training part, and the one with the highest mean score over the sizes is taken there.
 
     Attributes
     ----------
@@ -171,6 +177,8 @@ class PathCV(NotebookCard, PlainSelector, BaseEstimator):
         ``name``, ``score``, ``kind``, ``others``; with references.
     nested_score_ : NestedScore
         With ``nested=True``.
+    selector_settings_, selector_settings_per_fold_ : dict, list of dict
+        What was chosen from ``selector_grid`` for all rows, and in every fold.
     fingerprint_ : str
         Of table and target: the same data have the same.
     model_, classes_, task_, plan_, scorer_, n_features_in_, feature_names_in_
@@ -231,6 +239,7 @@ class PathCV(NotebookCard, PlainSelector, BaseEstimator):
         costs: Any = None,
         references: bool | str | Sequence[str] = True,
         max_train_rows: int | None = 50_000,
+        selector_grid: Any = None,
     ) -> None:
         self.selector = selector
         self.predictor = predictor
@@ -258,6 +267,7 @@ class PathCV(NotebookCard, PlainSelector, BaseEstimator):
         self.costs = costs
         self.references = references
         self.max_train_rows = max_train_rows
+        self.selector_grid = selector_grid
 
     # -- fit ----------------------------------------------------------------------------------
 
@@ -320,7 +330,13 @@ class PathCV(NotebookCard, PlainSelector, BaseEstimator):
 
     def _work(self, run: CrossValidation) -> None:
         """Everything that takes long."""
+        grid = settings_of_grid(run.study.selector, self.selector_grid)
+        if grid:
+            self.selector_settings_ = grid[run.settle()]
+            self.path_ = run.path
         scores = run.run()
+        if grid:
+            self.selector_settings_per_fold_ = [grid[i] for i in run.variants_of_folds()]
         self.scores_ = scores.pop("")
         self.baseline_scores_ = scores
         self.reference_scores_, self.reference_notes_ = run.score_references()

@@ -45,7 +45,7 @@ SECONDS_WORTH = 1.0  # of tracing, for a path to be written
 
 def fold_key(study: Study, fingerprint: str, split: Split) -> str:
     """Name of the work: data, rows, selector, predictors, measure and sizes."""
-    settings = (
+    settings: tuple[Any, ...] = (
         fingerprint,
         study.selector,
         list(study.predictors),
@@ -62,6 +62,8 @@ def fold_key(study: Study, fingerprint: str, split: Split) -> str:
         study.imputes,
         split,
     )
+    if study.variants or study.compared:
+        settings = (*settings, study.variants, "variant" if study.compared else "variants")
     return work_key(*settings)
 
 
@@ -145,12 +147,17 @@ class FoldStore:
         self.results: dict[str, FoldResult] = {}
         self.models: dict[str, Any] = {}  # fitted on all rows, by the work; never on disk
         self.traces: dict[str, ChoicesBySize] = {}
+        self.chosen: dict[str, Any] = {}  # variant of the selector, by the work; never on disk
         self.outcomes: dict[str, tuple[float, float]] = {}  # of an outer loop: score and size
         self._written: dict[str, float] = {}  # when each may be written again
 
     def _file(self, key: str) -> Path:
         assert self.folder is not None
         return self.folder / f"fold-{key}.kpfold"
+
+    def work_of(self, key: str) -> str:
+        """Name of the work on the variant that was chosen; the same where there are none."""
+        return self.chosen[key].key if key in self.chosen else key
 
     def get(self, key: str, study: Study) -> FoldResult | None:
         """Return what is known about a fold of the study."""

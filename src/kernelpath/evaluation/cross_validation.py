@@ -17,6 +17,7 @@ from kernelpath.evaluation.folds import FoldResult, tune_once
 from kernelpath.evaluation.references import UNSERVED, Reference, ReferenceScore
 from kernelpath.evaluation.run import collect, n_inner, run_folds
 from kernelpath.evaluation.scores import PathScores
+from kernelpath.evaluation.selector_choice import choose_variant, variants_of
 from kernelpath.evaluation.study import Split, Study
 from kernelpath.evaluation.tuning import TunedChoice, n_candidates, n_tuning_fits
 from kernelpath.evaluation.work_plan import WorkMeter, WorkPlan
@@ -71,6 +72,8 @@ class CrossValidation:
         Plain models of all columns.
     store : FoldStore
         What is finished, of this run and of earlier ones.
+    settled : Study or None
+        The study with the variant of the selector that was chosen from all rows.
     n_jobs : int or None
         Folds at the same time.
     costs : ndarray of shape (n_sizes,) or None
@@ -88,6 +91,7 @@ class CrossValidation:
     fingerprint: str
     baselines: dict[str, Study]
     store: FoldStore
+    settled: Study | None = None
     n_jobs: int | None = None
     costs: NDArray[np.float64] | None = None
     references: dict[str, Reference] = field(default_factory=dict)
@@ -151,9 +155,16 @@ class CrossValidation:
 
     def finished(self) -> list[FoldResult | None]:
         """Complete folds of the path itself, None for the others."""
-        keys = [fold_key(self.study, self.fingerprint, split) for split in self.splits]
-        known = [self.store.results.get(key) for key in keys]
+        known = [self.store.results.get(self.store.work_of(key)) for key in self._keys()]
         return [result if result is not None and result.complete else None for result in known]
+
+    def _keys(self) -> list[str]:
+        return [fold_key(self.study, self.fingerprint, split) for split in self.splits]
+
+    def variants_of_folds(self) -> list[int]:
+        """Position of the variant of the selector that was chosen in every fold."""
+        chosen = self.store.chosen
+        return [chosen[key].position if key in chosen else 0 for key in self._keys()]
 
     def scores_so_far(self) -> PathScores | None:
         """Scores of the finished folds; None if there are none."""
@@ -175,6 +186,37 @@ class CrossValidation:
 
     # -- all rows ------------------------------------------------------------------------------
 
+    def settle(self) -> int:
+        """Choose among the variants of the selector from all rows, and trace that path.
+
+        The path so far, of the first one, said which sizes there are.  Returns the position.
+        """
+        if not self.study.variants:
+            return 0
+        rows = np.arange(self.study.rows.n_rows)
+        every = (rows, rows[:0])
+        one, *_ = variants_of(self.study)
+        done, total = 0, len(self.study.variants) * n_tuning_fits(one, n_inner(one))
+        update = begin("settings of the selector")
+
+        def step(count: int) -> None:
+            nonlocal done
+            done += count
+            update(done, total)
+
+        with no_progress():  # of single steps
+            chosen = choose_variant(self.study, every, self.fingerprint, self.store, step)
+        self.settled = replace(chosen.study, compared=False)
+        tracing = Tracer(self.store, self.settled, self.fingerprint, report=True)
+        own = self.settled.part(rows, tracing=tracing)
+        self.part = replace(own, task=self.study.task)
+        method = self.path.method
+        self.path = own.traced.as_path(self.study.sizes, self.path.feature_names, method)
+        if self.costs is not None and self.study.constraints is not None:
+            columns = [own.traced.at(int(k)).columns for k in self.study.sizes]
+            self.costs = np.array([self.study.constraints.cost(some) for some in columns])
+        return chosen.position
+
     def check_unchanged(self) -> None:
         """Refuse training rows that were changed since fit: the table is shared, not copied."""
         if fingerprint(self.study.rows.values, self.study.y) != self.fingerprint:
@@ -185,7 +227,7 @@ class CrossValidation:
 
     def model_at(self, k: int) -> FittedModel:
         """Fit on all rows at one size; predictor and settings are chosen for that size."""
-        study = replace(self.study, sizes=np.array([k]))
+        study = replace(self.settled or self.study, sizes=np.array([k]))
         rows = np.arange(study.rows.n_rows)
         key = fold_key(study, self.fingerprint, (rows, rows[:0]))
         if key not in self.store.models:
@@ -244,7 +286,8 @@ def make_plan(
 ) -> WorkPlan:
     """How much there is to do."""
     inner = n_inner(study)
-    tuning = n_tuning_fits(study, inner)
+    variants = [n_tuning_fits(one, inner) for one in variants_of(study)]
+    each = [n_tuning_fits(study, inner)] * (n_paths - bool(variants)) + variants
     n = max(len(train) for train, _ in splits)
     one = 8 * n * n if n <= LARGE_ROWS else 8 * n * 500
     return WorkPlan(
@@ -252,10 +295,10 @@ def make_plan(
         n_columns=study.rows.shape[1],
         n_folds=len(splits),
         n_sizes=len(study.sizes),
-        n_traces=n_paths * len(splits) * (1 + (inner if tuning else 0)),
-        n_tuning_fits=n_paths * len(splits) * tuning,
+        n_traces=len(splits) * (n_paths + sum(inner * (fits > 0) for fits in each)),
+        n_tuning_fits=len(splits) * sum(each),
         n_fits=n_paths * len(splits) * len(study.sizes),
-        n_candidates=n_candidates(study),
+        n_candidates=n_candidates(study) * max(1, len(variants)),
         n_paths=n_paths,
         memory=4 * one + min(len(study.sizes) * one, study.memory_limit),
         n_reference_fits=sum(

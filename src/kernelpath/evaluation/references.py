@@ -192,6 +192,7 @@ def on_columns(study: Study, columns: NDArray[np.intp], predictor: Any) -> Study
         predictors=(predictor,),
         sizes=np.array([len(columns)], dtype=np.int64),
         numbers_only=False,
+        variants=(),
     )
 
 

@@ -11,6 +11,7 @@ from joblib import Parallel, delayed, effective_n_jobs
 from kernelpath.evaluation.checkpoint import FoldStore, Tracer, fold_key
 from kernelpath.evaluation.folds import FoldResult, evaluate_fold
 from kernelpath.evaluation.scores import PathScores
+from kernelpath.evaluation.selector_choice import Chosen, choose_variant
 from kernelpath.evaluation.study import Split, Study
 from kernelpath.evaluation.tuning import n_tuning_fits
 from kernelpath.evaluation.work_plan import WorkMeter
@@ -29,7 +30,11 @@ def run_folds(
     n_jobs: int | None = None,
     label: str = "",
 ) -> list[FoldResult]:
-    """Evaluate every fold; what is finished stays in ``store`` whatever happens."""
+    """Evaluate every fold; what is finished stays in ``store`` whatever happens.
+
+    Where the selector has variants, one is chosen in every fold first; ``store.chosen`` then says
+    which, by the name of the work.
+    """
     keys = [fold_key(study, fingerprint, split) for split in splits]
     for key in keys:
         known = store.get(key, study)
@@ -43,7 +48,7 @@ def run_folds(
                 _in_turn(study, number, split, key, fingerprint, store, meter, where)
     else:
         _at_once(study, splits, keys, fingerprint, store, meter, n_jobs, label)
-    return [store.results[key] for key in keys]
+    return [store.results[store.work_of(key)] for key in keys]
 
 
 def _done(study: Study, result: FoldResult) -> int:
@@ -70,13 +75,24 @@ def _in_turn(
     where: str,
 ) -> None:
     """One fold; whatever ends it, what was found out is kept."""
+
+    def step(count: int) -> None:
+        meter.add(count, where)
+
+    if study.variants:
+        chosen = choose_variant(
+            study, split, fingerprint, store, step,
+            lambda one, known: meter.skip(_done(one, known)),
+        )  # fmt: skip
+        store.chosen[key] = chosen
+        study, key = chosen.study, chosen.key
     result = store.results.get(key) or FoldResult.empty(study.rows.shape[1], len(study.sizes))
     if result.complete:
         return
     try:
         evaluate_fold(
             study, number, *split, result,
-            step=lambda count: meter.add(count, where),
+            step=step,
             keep=lambda now: store.put(key, now),
             tracing=Tracer(store, study, fingerprint),
         )  # fmt: skip
@@ -107,11 +123,16 @@ def _at_once(
         for number, key, split in todo
     )
     finished = len(keys) - len(todo)
-    for key, result in parallel(jobs):
-        before = 0 if key not in store.results else _done(study, store.results[key])
-        store.put(key, result, force=True)
+    for key, chosen, result in parallel(jobs):
+        own = key if chosen is None else chosen.key
+        before = 0 if own not in store.results else _done(study, store.results[own])
+        if chosen is not None:
+            store.chosen[key] = chosen
+            before -= (len(study.variants) - 1) * n_tuning_fits(chosen.study, n_inner(study))
+        store.put(own, result, force=True)
         finished += 1
-        meter.add(_done(study, result) - before, f"{label}{finished} of {len(keys)} folds")
+        one = study if chosen is None else chosen.study
+        meter.add(_done(one, result) - before, f"{label}{finished} of {len(keys)} folds")
 
 
 def _worker(
@@ -122,20 +143,23 @@ def _worker(
     fingerprint: str,
     result: FoldResult | None,
     folder: Any,
-) -> tuple[str, FoldResult]:
+) -> tuple[str, Chosen | None, FoldResult]:
     """One fold in a process of its own; it writes what it has done by itself."""
-    store = FoldStore(folder)
+    store, work, chosen = FoldStore(folder), key, None
+    if study.variants:
+        chosen = choose_variant(study, split, fingerprint, store)
+        study, work, result = chosen.study, chosen.key, store.results[chosen.key]
     if result is None:
         result = FoldResult.empty(study.rows.shape[1], len(study.sizes))
     try:
         evaluate_fold(
             study, number, *split, result,
-            keep=lambda now: store.put(key, now),
+            keep=lambda now: store.put(work, now),
             tracing=Tracer(store, study, fingerprint),
         )  # fmt: skip
     finally:
-        store.put(key, result, force=True)
-    return key, result
+        store.put(work, result, force=True)
+    return key, chosen, result
 
 
 def collect(

@@ -93,6 +93,10 @@ class Study:
         Whether predictors get rows that are filled in by what the rows to learn from say.
     left_out : LeftOut
         Rows that were given and are not there.
+    variants : tuple
+        The selector with other settings, one of which is chosen inside every training part.
+    compared : bool
+        Whether the selector is one of them, and inner scores are wanted to compare it.
     """
 
     rows: Table
@@ -119,6 +123,8 @@ class Study:
     constrained_by: dict[str, Any] = field(default_factory=dict)
     imputes: bool = False
     left_out: LeftOut = field(default_factory=LeftOut)
+    variants: tuple[Any, ...] = ()
+    compared: bool = False
 
     def trace(self, rows: NDArray[np.intp], report: bool = False) -> ChoicesBySize:
         """Trace the path from some rows, and only from those."""

@@ -61,7 +61,7 @@ def n_tuning_fits(study: Study, n_inner: int) -> int:
     candidates = n_candidates(study)
     return (
         0
-        if candidates < 2
+        if candidates < 2 and not study.compared
         else n_inner * candidates * len(tuning_sizes(study.sizes, study.rows.n_rows))
     )
 
@@ -114,7 +114,7 @@ def tune(
         Remembers the paths of inner folds that are not finished.
     """
     candidates = _candidates(study, len(rows))
-    if len(candidates) == 1:
+    if len(candidates) == 1 and not study.compared:
         only = TunedChoice(candidates[0][0], candidates[0][1], float("nan"))
         return {int(k): only for k in study.sizes}
     sizes = tuning_sizes(study.sizes, study.rows.n_rows)

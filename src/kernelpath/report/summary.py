@@ -477,6 +477,10 @@ def settings_section(model: PathCV, selector: dict[str, Any]) -> dict[str, Any]:
     own = {name: plain(getattr(model, name)) for name in SETTINGS}
     asked = {name: getattr(model, name) for name in IF_GIVEN}
     own |= {name: plain(value) for name, value in asked.items() if value is not None}
+    if hasattr(model, "selector_settings_"):
+        folds = model.selector_settings_per_fold_
+        own["selector_grid"] = plain(model.selector_grid)
+        own["selector_grid, folds chose"] = "; ".join(map(str, folds))
     return own | {f"selector: {name}": value for name, value in selector.items()}
 
 
