@@ -153,7 +153,7 @@ def test_one_wording_for_rows_and_features(tmp_path, scored):
     page = (out / "report.html").read_text()
     assert f"<span>{rows}</span><span>{features}</span>" in page
     data = json.loads((out / "summary.json").read_text())["data"]
-    assert data["rows_left_out"] == {"no_target": 3, "missing": dropped, "no_weight": 0}
+    assert data["rows_left_out"] == {"no_target": 3, "missing": dropped, "no_weight": 0, "alone": 0}
     line = done("path", table, "-t", "outcome", "--missing", "drop", *scored, "--json").stdout
     assert json.loads(line)["rows_left_out"] == data["rows_left_out"]
 

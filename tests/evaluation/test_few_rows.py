@@ -36,6 +36,20 @@ def test_few_rows_of_numbers(n, cv, words):
         kp.PathCV(cv=cv, references=False).fit(X[:n], VALUES[:n])
 
 
+def test_rows_that_are_the_only_ones_of_their_class_are_left_out():
+    y = LABELS.astype(object)
+    y[3], y[8] = "hutt", "rodian"
+    model = kp.PathCV(cv=4, predictor="logistic", n_features=[1, 2])
+    with pytest.warns(UserWarning, match="2 rows, each the only one of its class .'hutt' and 'rod"):
+        model.fit(X, y)
+    assert model.classes_.tolist() == ["no", "yes"]
+    kept = np.delete(np.arange(40), [3, 8])
+    alone = clone(model).fit(X[kept], y[kept])
+    assert model.scores_ == alone.scores_
+    data = model.summary()["data"]
+    assert (data["n_rows"], data["rows_left_out"]["alone"]) == (38, 2)
+
+
 def test_the_ways_out_lead_somewhere():
     kp.PathCV(cv=2, predictor=ONE, references=False).fit(X[:4], VALUES[:4])
     scoring = "neg_mean_absolute_error"
@@ -79,6 +93,7 @@ def test_a_class_with_fewer_rows_than_folds():
     with (
         pytest.warns(RareClassWarning, match="balanced accuracy"),
         pytest.warns(UserWarning, match="cv=3, or merge or drop.*set task='regression'"),
+        pytest.warns(UserWarning, match="3 different whole numbers and is taken for classes"),
     ):
         kp.PathCV(cv=5, n_features=[1], predictor=ONE, references=False).fit(X[:40], numbers)
 

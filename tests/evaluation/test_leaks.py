@@ -47,6 +47,26 @@ def test_a_curve_of_the_target_is_named_though_the_model_is_linear():
     assert model.leaks_[0].score > model.scores_.mean.max()
 
 
+def test_a_category_of_many_values_is_looked_at_though_it_is_ranked_last():
+    rng = np.random.default_rng(1)
+    model = rng.integers(0, 40, 240)
+    kind = np.arange(40) % 3
+    y = np.where(rng.random(240) < 0.9, kind[model], rng.integers(0, 3, 240))
+    table = pd.DataFrame(rng.normal(size=(240, 4)) + 0.6 * y[:, None], columns=list("abcd"))
+    table = table.assign(model=[f"model {i}" for i in model])
+    fit = fitted(table, y, predictor="auto", n_features=[1, 2, 3, 4, 5])
+    assert fit.path_.entry_order()[-1] == 4
+    (leak,) = fit.leaks_
+    assert (leak.name, leak.kind) == ("model", EVERYTHING)
+    assert fit.scores_.mean[:4].max() < leak.score - 0.1  # the curve itself does not tell
+
+
+def test_a_category_of_many_values_that_tells_little_is_not_named():
+    rng = np.random.default_rng(2)
+    table = NOISE.assign(town=[f"town {i}" for i in rng.integers(0, 30, 120)])
+    assert fitted(table, Y).leaks_ == ()
+
+
 def test_two_columns_that_add_up_to_the_target_are_named():
     table = pd.DataFrame(RNG.normal(size=(300, 6)), columns=list("abcdef"))
     target = table["b"] + 0.8 * table["e"]

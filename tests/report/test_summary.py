@@ -548,7 +548,7 @@ def test_rows_and_columns_that_are_left_out_are_counted_and_shown():
     model = kp.PathCV(cv=2, predictor="logistic", missing="drop", n_features=[1, 2])
     summary = valid(model.fit(frame, y, sample_weight=weight).summary())
     data = summary["data"]
-    assert data["rows_left_out"] == {"no_target": 2, "missing": 4, "no_weight": 3}
+    assert data["rows_left_out"] == {"no_target": 2, "missing": 4, "no_weight": 3, "alone": 0}
     assert (data["n_rows"], data["n_identifiers"], data["n_constant"]) == (81, 1, 2)
     page = kp.render_html(summary)
     words = "81 rows (2 without a target, 4 with missing values and 3 of weight 0 left out)"
@@ -562,7 +562,12 @@ def test_the_summary_of_a_path_is_of_the_rows_it_was_traced_on():
     frame, y = odd_table()
     path = kp.LpKTASelector(missing="drop").fit(frame, y).path_
     summary = valid(path.summary(frame, y))
-    assert summary["data"]["rows_left_out"] == {"no_target": 2, "missing": 4, "no_weight": 0}
+    assert summary["data"]["rows_left_out"] == {
+        "no_target": 2,
+        "missing": 4,
+        "no_weight": 0,
+        "alone": 0,
+    }
     assert summary["data"]["n_rows"] == path.provenance["data"]["n_samples"] == 84
     assert summary["headline"].endswith("of 2 features.")
 

@@ -107,7 +107,7 @@ def _columns(table: LoadedTable, identifiers: str, must_include: Any) -> Table:
 
 def _check_methods(table: LoadedTable, methods: list[Method], task: str, instead: str) -> None:
     """Refuse a target or a number of rows that one of the methods cannot use."""
-    kind = infer_task(table.y, task)
+    kind = infer_task(table.y, task, judged=True)
     n_classes = len(np.unique(table.y)) if kind == "classification" else 0
     target = "the target" if table.target_name is None else repr(table.target_name)
     for method in methods:

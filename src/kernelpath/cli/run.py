@@ -33,7 +33,7 @@ from kernelpath.tables.missing import LeftOut
 from kernelpath.tables.read import LoadedTable
 from kernelpath.tables.reading import training_table
 from kernelpath.tables.table import named_columns
-from kernelpath.tables.targets import infer_task
+from kernelpath.tables.targets import infer_task, say_how_it_is_read
 from kernelpath.utils.words import counted
 
 SHOWN_OF_SIZE = ("n_features", "cost", "score", "se", "per_fold")
@@ -175,6 +175,7 @@ def trace_table(
     if hasattr(selector, "missing"):
         selector.set_params(**options)
     with naming_bad_columns(table), collected_warnings() as notes:
+        say_how_it_is_read(table.y, task)
         read = as_table(table, identifiers, kept)
         columns, y, left_out = training_table(read, table.y, missing, settings)
         run = trace(method.name, selector, columns, y, None, size, table.left_out + left_out)
@@ -185,7 +186,9 @@ def trace_table(
 
 def task_for(method: Method, table: LoadedTable, task: str) -> str:
     """The task that a method is told; a path of lp-KTA says the one that was asked for."""
-    return task if method.name == "lp-kta" else infer_task(table.y, task)
+    found = infer_task(table.y, task, judged=True)
+    as_asked = method.name == "lp-kta" and found == infer_task(table.y, task)
+    return task if as_asked else found
 
 
 def trace(

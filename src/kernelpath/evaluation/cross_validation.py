@@ -28,6 +28,8 @@ from kernelpath.tables.encoding import TableEncoder
 from kernelpath.utils.progress import begin, no_progress
 from kernelpath.utils.provenance import fingerprint
 
+KERNELS = {"weighted_kernel", "joint_rbf"}  # predictors that hold matrices of all pairs of rows
+
 
 class FittedModel(NamedTuple):
     """A model of all rows at one size, and the settings that were chosen for it."""
@@ -289,7 +291,10 @@ def make_plan(
     variants = [n_tuning_fits(one, inner) for one in variants_of(study)]
     each = [n_tuning_fits(study, inner)] * (n_paths - bool(variants)) + variants
     n = max(len(train) for train, _ in splits)
-    one = 8 * n * n if n <= LARGE_ROWS else 8 * n * 500
+    wide = n if n <= LARGE_ROWS else 500
+    if not KERNELS.intersection(predictor.name for predictor in study.predictors):
+        wide = int(study.sizes[-1])
+    one = 8 * n * wide
     return WorkPlan(
         n_rows=study.rows.n_rows,
         n_columns=study.rows.shape[1],

@@ -1,7 +1,8 @@
 """Columns that alone tell nearly everything: mostly, they are not known before the outcome.
 
-Only the first few columns of the path are suspects, and only if the curve rises at once.  Each is
-scored on the folds of the path by boosting on that column alone.
+The first few columns of the path are suspects if the curve rises at once.  So are categories of
+many values, which a ranking by alignment puts late: the more values, the fewer rows share one.
+Each is scored on the folds of the path by a model of that column alone.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.metrics import get_scorer_names
 
 from kernelpath.errors import DataError, LeakWarning
@@ -24,8 +26,12 @@ from kernelpath.evaluation.references import (
 )
 from kernelpath.evaluation.scores import PathScores, score_text
 from kernelpath.evaluation.splits import fewer_rows
+from kernelpath.evaluation.study import Study
 from kernelpath.evaluation.work_plan import WorkMeter
+from kernelpath.predictors.choice import MOST_KERNEL_ROWS
 from kernelpath.predictors.trees import BoostingPredictor
+from kernelpath.predictors.weighted_kernel import WeightedKernelSVM
+from kernelpath.tables.table import take_columns
 from kernelpath.utils.warn import warn
 from kernelpath.utils.words import listed
 
@@ -37,6 +43,7 @@ FIRST_LOOK = 0.1  # the same, for the first fold of a suspect
 FEWEST_ROWS = 30  # for any of this to mean something
 ALL_BUT = 0.001  # of the way to a perfect score: what two or three columns may miss of it
 FEWEST_FOR_SEVERAL = 200  # rows, for that to mean something
+MANY_VALUES = 8  # of a category that is a suspect wherever the path has it
 HARDLY = 0.1  # of the way to a perfect score: a best one that is hardly above chance
 WITHOUT_PERFECT = ("positive_likelihood_ratio",)
 
@@ -145,6 +152,10 @@ class Landmarks:
         """Whether a score gains nearly as much over chance as the best one."""
         return bool(score - self.chance >= (1 - near) * (self.best - self.chance))
 
+    def as_good(self, score: float, se: float) -> bool:
+        """Whether a score is within one standard error of the best, and not much below it."""
+        return self.near_best(score, FIRST_LOOK) and score >= self.best - se
+
     def kind(self, score: float) -> str:
         """What a column alone with this score is, or ""."""
         if self.near_perfect(score):
@@ -169,16 +180,30 @@ def find_leaks(
     few = int(np.searchsorted(scores.n_features, N_SUSPECTS))
     early = float(scores.mean[: few + 1].max())
     suspicious = curve.near_best(early, SUSPICIOUS) or curve.near_perfect(early, SUSPICIOUS)
-    if not suspicious and not curve.near_perfect(marks.best, SUSPICIOUS):
-        return ()
-    suspects = [int(j) for j in run.path.entry_order()[:N_SUSPECTS] if j in usable]
+    suspicious = suspicious or curve.near_perfect(marks.best, SUSPICIOUS)
+    order = [int(j) for j in run.path.entry_order() if j in usable]
+    first = order[:N_SUSPECTS] if suspicious else []
+    many = [j for j in order if j not in first and _has_many_values(study, j)]
     found = []
-    for column in suspects:
+    se = float(scores.se[scores.best()])
+    for column in first + many[:N_SUSPECTS]:
         alone = max(_alone(run, column, marks), _first_of_curve(scores, column))
-        if kind := marks.kind(alone):
+        kind = marks.kind(alone)
+        if not kind and column in many and curve.as_good(alone, se):
+            kind = EVERYTHING
+        if kind:
             name = str(run.path.feature_names[column])
             found.append(Leak(column, name, alone, curve.best, kind))
-    return tuple(found or _together(run, scores, curve))
+    return tuple(found or (_together(run, scores, curve) if suspicious else ()))
+
+
+def _has_many_values(study: Study, column: int) -> bool:
+    """Whether a column is a category of many values."""
+    if not study.rows.categorical[column]:
+        return False
+    codes = take_columns(study.rows.values, np.array([column]))
+    dense = codes.toarray() if sparse.issparse(codes) else codes
+    return len(np.unique(dense[~np.isnan(dense)])) > MANY_VALUES
 
 
 def _together(run: CrossValidation, scores: PathScores, curve: Landmarks) -> list[Leak]:
@@ -202,10 +227,12 @@ def _together(run: CrossValidation, scores: PathScores, curve: Landmarks) -> lis
 
 
 def _alone(run: CrossValidation, column: int, marks: Landmarks) -> float:
-    """Mean score of boosting on one column; of the first fold only, if that is not near."""
+    """Mean score of a model of one column; of the first fold only, if that is not near."""
     labels = None if run.study.task.classes is None else run.study.y
     splits = fewer_rows(run.splits, labels, MOST_ROWS, run.study.seed)
-    predictor = BoostingPredictor(8, random_state=run.study.seed)
+    predictor: Any = BoostingPredictor(8, random_state=run.study.seed)
+    if run.study.rows.categorical[column] and run.study.rows.n_rows <= MOST_KERNEL_ROWS:
+        predictor = WeightedKernelSVM(C=10.0)  # trees put rare values together
     study = on_columns(run.study, np.array([column]), predictor)
     meter = WorkMeter(len(splits))
     try:

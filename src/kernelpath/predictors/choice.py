@@ -86,4 +86,6 @@ def task_of(y: NDArray, task: str, predictor: Any) -> str:
             return "classification"
         if is_regressor(predictor):
             return "regression"
-    return infer_task(y, task)
+    if task == "auto" and predictor == "ridge":
+        return "regression" if y.dtype.kind in "fiu" else infer_task(y)
+    return infer_task(y, task, judged=True)

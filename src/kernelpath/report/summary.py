@@ -428,7 +428,9 @@ def references_section(model: PathCV) -> list[dict[str, Any]]:
                 "se": number(own.se),
                 "difference": number(gain.mean),
                 "difference_se": number(gain.se),
-                "above": gain.beyond_error and round(gain.mean, 3) > 0,
+                # Only a difference that the written digits show.
+                "above": gain.beyond_error
+                and round(own.mean, 3) > round(float(scores.mean[scores.position(k)]), 3),
                 "note": own.note,
             }
         )

@@ -104,7 +104,7 @@ def check_missing(missing: Any) -> str:
 
 @dataclass(frozen=True)
 class LeftOut:
-    """How many rows were left out: without a target, with missing values, and of weight 0.
+    """How many rows were left out, and why.
 
     Examples
     --------
@@ -116,6 +116,7 @@ class LeftOut:
     no_target: int = 0
     missing: int = 0
     no_weight: int = 0
+    alone: int = 0
 
     def __add__(self, other: LeftOut) -> LeftOut:
         return LeftOut(*(a + b for a, b in zip(astuple(self), astuple(other))))
@@ -125,7 +126,10 @@ class LeftOut:
 
     def words(self, noun: bool = False, why: str = "") -> str:
         """Counts and reasons; ``noun`` says that they are rows, and ``why`` what dropped some."""
-        reasons = ("without a target", f"with missing values{why}", "of weight 0")
+        reasons = (
+            "without a target", f"with missing values{why}", "of weight 0",
+            "the only one of its class" if self.alone == 1 else "each the only one of its class",
+        )  # fmt: skip
         counts = [(count, what) for count, what in zip(astuple(self), reasons) if count]
         return listed([f"{counted(n, 'row') if noun else f'{n:,}'} {what}" for n, what in counts])
 

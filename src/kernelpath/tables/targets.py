@@ -16,10 +16,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from kernelpath.errors import DataError, naming, not_one_of
 from kernelpath.tables.table import is_missing, plain_array, without_mask
+from kernelpath.utils.warn import warn
 from kernelpath.utils.words import counted
 
-MAX_INTEGER_CLASSES = 30
-"""A numeric target of whole numbers with more distinct values than this is continuous."""
+MOST_LABELS = 30
+"""A target with more different whole numbers than this is a quantity."""
+MOST_GAPPED_LABELS = 10  # beyond, labels are numbered from 0 or 1 without gaps
+ROWS_PER_LABEL = 5  # on average, for more labels than that
 
 LARGEST_WEIGHT = 1e120
 BYTES = "The labels in y are bytes; make them text, as with np.char.decode(y.astype('S'))."
@@ -64,11 +67,13 @@ class Target:
         return np.abs(self.columns[:, 1:]).sum(axis=0)
 
 
-def infer_task(y: NDArray, task: str = "auto") -> str:
+def infer_task(y: NDArray, task: str = "auto", judged: bool = False) -> str:
     """Say whether ``y`` asks for classification or regression.
 
-    Text, booleans, two distinct values, and whole numbers with at most 30 distinct values are
-    classes; other numbers are continuous.
+    Text, booleans and two different values are classes.  Up to 10 different whole numbers are
+    too, and up to 30 that count from 0 or 1 without gaps, with 5 rows each on average.  Other
+    numbers are a quantity; so are those with gaps, and where folds are to be ``judged`` all, of
+    which one occurs only once: that would be a label which cannot be learned and judged.
 
     Examples
     --------
@@ -76,17 +81,59 @@ def infer_task(y: NDArray, task: str = "auto") -> str:
     'classification'
     >>> infer_task(np.array([0.5, 1.25, 3.0]))
     'regression'
+    >>> infer_task(np.array([4, 6, 8, 4, 6, 8])), infer_task(np.array([4, 6, 8, 4, 6, 9]))
+    ('classification', 'regression')
     """
     if task not in TASKS:
         raise not_one_of("task", task, TASKS)
     if task != "auto":
         return task
     if y.dtype.kind in "fiu":
-        distinct = np.unique(y)
-        whole = bool(np.all(distinct == np.floor(distinct)))
-        few = len(distinct) <= 2 or (whole and len(distinct) <= MAX_INTEGER_CLASSES)
-        return "classification" if few else "regression"
+        return "classification" if _are_labels(y, judged) else "regression"
     return "classification"
+
+
+def _are_labels(y: NDArray, judged: bool) -> bool:
+    """Whether numbers look like labels of classes."""
+    known, count = np.unique(y, return_counts=True)
+    if len(known) <= 2:
+        return True
+    if not _whole_and_few(known):
+        return False
+    gaps = not _without_gaps(known)
+    if (gaps or judged) and count.min() < 2:
+        return False
+    few = len(known) <= MOST_GAPPED_LABELS
+    return few or (not gaps and len(y) >= ROWS_PER_LABEL * len(known))
+
+
+def _whole_and_few(known: NDArray) -> bool:
+    return len(known) <= MOST_LABELS and bool(np.all(known == np.floor(known)))
+
+
+def _without_gaps(known: NDArray) -> bool:
+    """Whether whole numbers count from 0 or 1."""
+    return bool(known[0] in (0, 1) and known[-1] - known[0] == len(known) - 1)
+
+
+def say_how_it_is_read(y: NDArray, task: str) -> None:
+    """Say what whole numbers are taken for, where a person might mean the other."""
+    if task != "auto" or y.dtype.kind not in "fiu":
+        return
+    known = np.unique(y)
+    if len(known) <= 2 or not _whole_and_few(known):
+        return
+    labels = _are_labels(y, judged=True)
+    if labels and _without_gaps(known):
+        return
+    as_, other, name = ("classes", "a quantity", "regression")
+    if not labels:
+        as_, other, name = ("a quantity", "classes", "classification")
+    text = (
+        f"The target holds {len(known)} different whole numbers and is taken for {as_}; "
+        f"task='{name}' takes it for {other}."
+    )
+    warn(naming(UserWarning(text), "task"))
 
 
 def encode_target(
