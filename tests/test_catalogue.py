@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import kernelpath as kp
+from baseline_examples import draw_less
 from kernelpath import catalogue
 from kernelpath.catalogue import CLASSES, METHODS, NUMBERS
 from kernelpath.estimators._base import PathSelector
@@ -31,7 +32,8 @@ def cases():
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(("name", "task"), cases())
-def test_every_entry_makes_a_selector_that_can_be_traced(tables, name, task):
+def test_every_entry_makes_a_selector_that_can_be_traced(monkeypatch, tables, name, task):
+    draw_less(monkeypatch)
     X, y = tables[task]
     entry = METHODS[name]
     selector = entry.selector(task, catalogue.budgets(entry, 5))
@@ -50,7 +52,10 @@ def test_all_competitors_and_rankings_are_there():
         for entry in METHODS.values()
         if entry.guide == "baselines"
     }
-    assert made == set(kp.baselines.__all__)
+    # Two names are older than their classes, and rank the columns as they stand.
+    older = {"forest": "ForestRanking", "mutual-info": "MutualInformation"}
+    assert set(older) <= set(METHODS)
+    assert made | set(older.values()) == set(kp.baselines.__all__)
     assert set(RANKINGS) <= set(METHODS)
     assert set(catalogue.BASELINES) == set(BASELINES)
     assert {name.replace("_", "-") for name in BASELINES} <= set(METHODS)

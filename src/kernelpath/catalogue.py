@@ -386,6 +386,31 @@ _ENTRIES = (
         "2007.",
         "baselines", _baseline("Spectral", takes_task=True),
     ),
+    Method(
+        "permutation-importance", "Permutation importance", "ranking",
+        "how much worse a forest predicts rows left out where a feature is shuffled",
+        "Breiman. Random forests. Machine Learning, 2001.",
+        "baselines", _baseline("PermutationImportance", takes_task=True),
+    ),
+    Method(
+        "rfe-svm", "SVM-RFE", "ranking",
+        "backward elimination by the weights of a linear machine, fitted again in every round",
+        "Guyon, Weston, Barnhill, Vapnik. Gene selection for cancer classification using support "
+        "vector machines. Machine Learning, 2002.",
+        "baselines", _baseline("RFESVM", takes_task=True), settings=("C",),
+    ),
+    Method(
+        "variance-filter", "Variance", "ranking",
+        "variance of each column as it is; the target is not looked at",
+        _SKLEARN, "baselines", _baseline("VarianceFilter", takes_task=True),
+    ),
+    Method(
+        "cars", "CARS", "ranking",
+        "how long a feature survives a competition by the coefficients of partial least squares",
+        "Li, Liang, Xu, Cao. Key wavelengths screening using competitive adaptive reweighted "
+        "sampling method for multivariate calibration. Analytica Chimica Acta, 2009.",
+        "baselines", _baseline("CARS", takes_task=True),
+    ),
 )  # fmt: skip
 METHODS: dict[str, Method] = {entry.name: entry for entry in _ENTRIES}
 BASELINE_NAMES = (*BASELINES, *(n for n in METHODS if n.replace("-", "_") not in BASELINES))

@@ -35,9 +35,10 @@ KNOWN = {
     "kernelpath.estimators.l1kr": ("L1KRClassifier", "L1KRRegressor"),
     "kernelpath.estimators.rankers": ("Ranker",),
     "kernelpath.baselines": (
-        "BAHSIC", "ChiSquare", "FSV", "Fisher", "ForwardStepwise", "GiniIndex", "HSICLasso",
-        "InformationGain", "KruskalWallis", "L0Approximation", "L1SVM", "LassoLW", "MRMR", "R2W2",
-        "ReliefF", "SVMLW", "SVRLW", "Spectral",
+        "BAHSIC", "CARS", "ChiSquare", "FSV", "Fisher", "ForestRanking", "ForwardStepwise",
+        "GiniIndex", "HSICLasso", "InformationGain", "KruskalWallis", "L0Approximation", "L1SVM",
+        "LassoLW", "MRMR", "MutualInformation", "PermutationImportance", "R2W2", "RFESVM",
+        "ReliefF", "SVMLW", "SVRLW", "Spectral", "VarianceFilter",
     ),
     "kernelpath.predictors.weighted_kernel": ("WeightedKernelSVM",),
     "kernelpath.predictors.joint_rbf": ("JointRBFSVM",),
