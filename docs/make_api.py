@@ -47,7 +47,7 @@ METHODS = {
                   "ForwardStepwise", "InformationGain", "ChiSquare", "GiniIndex", "KruskalWallis",
                   "MRMR", "ReliefF", "Spectral", "HSICLasso", "BAHSIC",
                   "ForestRanking", "PermutationImportance", "RFESVM", "MutualInformation",
-                  "VarianceFilter", "CARS"),
+                  "VarianceFilter", "CARS", "CenteredKTA", "Uniform"),
 }  # fmt: skip
 
 DATASETS = ("make_wide", "iter_wide_chunks", "make_additive", "make_xor", "make_ring")

@@ -411,6 +411,20 @@ _ENTRIES = (
         "sampling method for multivariate calibration. Analytica Chimica Acta, 2009.",
         "baselines", _baseline("CARS", takes_task=True),
     ),
+    Method(
+        "centered-kta", "Centered KTA", "ranking",
+        "weights of the sum of one-feature kernels that is best aligned with the target",
+        "Cortes, Mohri, Rostamizadeh. Algorithms for learning kernels based on centered alignment. "
+        "Journal of Machine Learning Research, 2012.",
+        "baselines", _baseline("CenteredKTA", takes_task=True), settings=("kernel",),
+    ),
+    Method(
+        "uniform", "Uniform", "ranking",
+        "the same weight for all columns: the reference of all of them, with no order of its own",
+        "Jawanpuria, Varma, Nath. On p-norm path following in multiple kernel learning for "
+        "non-linear feature selection. ICML, 2014.",
+        "baselines", _baseline("Uniform", takes_task=True),
+    ),
 )  # fmt: skip
 METHODS: dict[str, Method] = {entry.name: entry for entry in _ENTRIES}
 BASELINE_NAMES = (*BASELINES, *(n for n in METHODS if n.replace("-", "_") not in BASELINES))

@@ -154,7 +154,7 @@ def test_machines_with_squared_errors(C, columns):
         np.testing.assert_allclose(found.solve(A, start), at, atol=1e-8)
         # The slope of the objective is 0.
         errors = found._errors(A, at)
-        np.testing.assert_allclose(at[:-1], 2.0 * C * A.T @ errors, atol=1e-9 * (1 + C))
+        np.testing.assert_allclose(at[:-1], 2.0 * C * A.T @ errors, atol=1e-8 * (1 + C))
         assert errors.sum() == pytest.approx(0.0, abs=1e-8)
 
 

@@ -86,6 +86,8 @@ SELECTORS = {
     "PermutationImportance": baselines.PermutationImportance(3, None, cv=2, n_repeats=1),
     "RFESVM": baselines.RFESVM(3, C=0.1, drop=0.5),
     "VarianceFilter": baselines.VarianceFilter(3),
+    "CenteredKTA": baselines.CenteredKTA(3, "linear"),
+    "Uniform": baselines.Uniform("all"),
     "CARS": baselines.CARS(3, n_runs=1, n_rounds=4),
     "f_classif": f_classif,
 }

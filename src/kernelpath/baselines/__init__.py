@@ -13,6 +13,7 @@ except for :class:`ChiSquare`, which takes counts, and :class:`VarianceFilter`.
 
 from kernelpath.baselines.bahsic import BAHSIC
 from kernelpath.baselines.cars import CARS
+from kernelpath.baselines.centered_kta import CenteredKTA
 from kernelpath.baselines.chi_square import ChiSquare
 from kernelpath.baselines.fisher import Fisher
 from kernelpath.baselines.forest import ForestRanking, PermutationImportance
@@ -31,6 +32,7 @@ from kernelpath.baselines.relieff import ReliefF
 from kernelpath.baselines.rfe_svm import RFESVM
 from kernelpath.baselines.spectral import Spectral
 from kernelpath.baselines.stepwise import ForwardStepwise
+from kernelpath.baselines.uniform import Uniform
 from kernelpath.baselines.variance import VarianceFilter
 
 SPEC = Spectral
@@ -46,6 +48,7 @@ __all__ = [
     "RFESVM",
     "SVMLW",
     "SVRLW",
+    "CenteredKTA",
     "ChiSquare",
     "Fisher",
     "ForestRanking",
@@ -60,5 +63,6 @@ __all__ = [
     "PermutationImportance",
     "ReliefF",
     "Spectral",
+    "Uniform",
     "VarianceFilter",
 ]

@@ -69,15 +69,23 @@ class SquaredMachine:
         """Weights, and the bias at the end.
 
         Where the rows with errors stay the same the problem is ridge regression on them: each step
-        of Newton's method is one, and where they no longer change it is solved.
+        of Newton's method is one, and where they no longer change it is solved.  With fewer rows
+        than columns no ``start`` is needed.
 
         Examples
         --------
         >>> Z = np.array([[-2.0], [-1.0], [1.0], [3.0]])
-        >>> SquaredMachine(np.sign(Z[:, 0]), 1e6).solve(Z).round(3).tolist()
-        [1.0, -0.0]
+        >>> SquaredMachine(np.sign(Z[:, 0]), 1e6).solve(Z)[:1].round(3).tolist()
+        [1.0]
         """
-        now = np.zeros(Z.shape[1] + 1) if start is None else start
+        if len(Z) < Z.shape[1]:  # the same products of rows by fewer columns
+            squares, vectors = np.linalg.eigh(Z @ Z.T)
+            root = vectors * np.sqrt(np.maximum(squares, 0.0))
+            at = self._newton(root, np.zeros(len(Z) + 1))
+            return np.append(2.0 * self.C * self._errors(root, at) @ Z, at[-1])
+        return self._newton(Z, np.zeros(Z.shape[1] + 1) if start is None else start)
+
+    def _newton(self, Z: NDArray[np.float64], now: NDArray[np.float64]) -> NDArray[np.float64]:
         value = self._objective(Z, now)
         for _ in range(MOST_STEPS):
             errors = self._errors(Z, now)

@@ -35,7 +35,8 @@ KNOWN = {
     "kernelpath.estimators.l1kr": ("L1KRClassifier", "L1KRRegressor"),
     "kernelpath.estimators.rankers": ("Ranker",),
     "kernelpath.baselines": (
-        "BAHSIC", "CARS", "ChiSquare", "FSV", "Fisher", "ForestRanking", "ForwardStepwise",
+        "BAHSIC", "CARS", "CenteredKTA", "ChiSquare", "FSV", "Fisher", "ForestRanking",
+        "ForwardStepwise", "Uniform",
         "GiniIndex", "HSICLasso", "InformationGain", "KruskalWallis", "L0Approximation", "L1SVM",
         "LassoLW", "MRMR", "MutualInformation", "PermutationImportance", "R2W2", "RFESVM",
         "ReliefF", "SVMLW", "SVRLW", "Spectral", "VarianceFilter",
