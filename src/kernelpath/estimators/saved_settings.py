@@ -41,6 +41,7 @@ KNOWN = {
         "LassoLW", "MRMR", "MutualInformation", "PermutationImportance", "R2W2", "RFESVM",
         "ReliefF", "SVMLW", "SVRLW", "Spectral", "VarianceFilter",
     ),
+    "kernelpath.baselines.adapters": ("Abess", "Boruta", "FastCan"),
     "kernelpath.predictors.weighted_kernel": ("WeightedKernelSVM",),
     "kernelpath.predictors.joint_rbf": ("JointRBFSVM",),
     "kernelpath.tracers.lp_kta.divergences": ("SquaredEuclidean", "GeneralizedKL"),
