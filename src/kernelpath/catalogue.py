@@ -432,7 +432,7 @@ _ENTRIES = (
         "weights of the sum of one-feature kernels that is best aligned with the target",
         "Cortes, Mohri, Rostamizadeh. Algorithms for learning kernels based on centered alignment. "
         "Journal of Machine Learning Research, 2012.",
-        "baselines", _baseline("CenteredKTA", takes_task=True), settings=("kernel",),
+        "baselines", _baseline("CenteredKTA", takes_task=True),
     ),
     Method(
         "uniform", "Uniform", "ranking",
