@@ -5,11 +5,21 @@ from __future__ import annotations
 import numpy as np
 
 import kernelpath as kp
-from kernelpath.baselines import ChiSquare, Fisher, ForwardStepwise
+from kernelpath.baselines import (
+    CARS,
+    ChiSquare,
+    Fisher,
+    ForestRanking,
+    ForwardStepwise,
+    PermutationImportance,
+    VarianceFilter,
+    forest,
+)
 
 EVERY = [getattr(kp.baselines, name) for name in kp.baselines.__all__]
 FOR_CLASSES = [cls for cls in EVERY if "classification" in cls.TASKS]
 FOR_NUMBERS = [cls for cls in EVERY if "regression" in cls.TASKS]
+IN_UNITS = (ChiSquare, VarianceFilter)  # methods that take columns as they are
 FOR_MANY_CLASSES = [cls for cls in FOR_CLASSES if cls is not ForwardStepwise]
 
 RNG = np.random.default_rng(0)
@@ -33,3 +43,16 @@ def target_of(cls):
 
 def against_the_rest(y):
     return [np.where(y == label, 1.0, -1.0) for label in np.unique(y)]
+
+
+FEWER = (
+    (ForestRanking, "n_estimators", 30), (PermutationImportance, "n_repeats", 2),
+    (PermutationImportance, "cv", 2), (CARS, "n_runs", 2), (CARS, "n_rounds", 12),
+)  # fmt: skip
+
+
+def draw_less(monkeypatch):
+    """Defaults with which methods that draw many times take milliseconds."""
+    monkeypatch.setattr(forest, "N_TREES", 20)
+    for cls, name, few in FEWER:
+        monkeypatch.setitem(cls.__init__.__kwdefaults__, name, few)

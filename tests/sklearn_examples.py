@@ -32,7 +32,10 @@ COUNTS = {
 ESTIMATORS = tuple(COUNTS)
 
 # Checks that fit many or larger tables: seconds each for those that try several models in a fit.
-TRYING = (kp.PathCV, kp.L1KRClassifier, kp.L1KRRegressor)
+TRYING = (
+    kp.PathCV, kp.L1KRClassifier, kp.L1KRRegressor, kp.baselines.ForestRanking,
+    kp.baselines.PermutationImportance, kp.baselines.CARS,
+)  # fmt: skip
 LARGE = {
     "check_classifier_data_not_an_array", "check_classifiers_classes", "check_classifiers_train",
     "check_fit_check_is_fitted", "check_n_features_in", "check_regressor_data_not_an_array",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from kernelpath.errors import DataError, naming, not_one_of
@@ -53,6 +54,8 @@ class Method:
         What becomes of text columns: a kernel of their own, codes, or a refusal.
     weights_inside : bool
         Whether its weights are inside one kernel of all features, and not those of a sum.
+    needs : str
+        Package that has to be installed for it; empty for most.
     """
 
     name: str
@@ -69,6 +72,7 @@ class Method:
     settings: tuple[str, ...] = ()
     text: str = "no"
     weights_inside: bool = False
+    needs: str = ""
 
     def selector(self, task: str, sizes: Sequence[int] | None = None, **settings: Any) -> Any:
         """Selector for a task and, for methods that need to know them, sizes.
@@ -104,6 +108,8 @@ class Method:
         >>> METHODS["l1kr"].why_not("classification", 3, 100)
         ('l1kr takes numbers or two classes, and y has 3', 'keep the rows of two classes')
         """
+        if self.needs and find_spec(self.needs) is None:
+            return f"{self.name} needs a package", f"install it: pip install {self.needs}"
         if task not in self.tasks:
             takes, holds = ("classes", "numbers") if task == NUMBERS else ("numbers", "classes")
             remedy = f"set task='{self.tasks[0]}' if they are {takes}"
@@ -135,6 +141,7 @@ class Method:
             "weights_inside": self.weights_inside,
             "settings": list(self.settings),
             "paper": self.paper,
+            "needs": self.needs,
         }
 
 
@@ -198,6 +205,15 @@ def _baseline(cls: str, takes_task: bool = False) -> Callable[..., Any]:
 
         more = {"task": task} if takes_task else {}
         return getattr(baselines, cls)("all" if sizes is None else list(sizes), **settings, **more)
+
+    return make
+
+
+def _adapter(cls: str) -> Callable[..., Any]:
+    def make(task: str, sizes: Any) -> Any:
+        from kernelpath.baselines import adapters
+
+        return getattr(adapters, cls)("all" if sizes is None else list(sizes), task=task)
 
     return make
 
@@ -386,6 +402,66 @@ _ENTRIES = (
         "2007.",
         "baselines", _baseline("Spectral", takes_task=True),
     ),
+    Method(
+        "permutation-importance", "Permutation importance", "ranking",
+        "how much worse a forest predicts rows left out where a feature is shuffled",
+        "Breiman. Random forests. Machine Learning, 2001.",
+        "baselines", _baseline("PermutationImportance", takes_task=True),
+    ),
+    Method(
+        "rfe-svm", "SVM-RFE", "ranking",
+        "backward elimination by the weights of a linear machine, fitted again in every round",
+        "Guyon, Weston, Barnhill, Vapnik. Gene selection for cancer classification using support "
+        "vector machines. Machine Learning, 2002.",
+        "baselines", _baseline("RFESVM", takes_task=True), settings=("C",),
+    ),
+    Method(
+        "variance-filter", "Variance", "ranking",
+        "variance of each column as it is; the target is not looked at",
+        _SKLEARN, "baselines", _baseline("VarianceFilter", takes_task=True),
+    ),
+    Method(
+        "cars", "CARS", "ranking",
+        "how long a feature survives a competition by the coefficients of partial least squares",
+        "Li, Liang, Xu, Cao. Key wavelengths screening using competitive adaptive reweighted "
+        "sampling method for multivariate calibration. Analytica Chimica Acta, 2009.",
+        "baselines", _baseline("CARS", takes_task=True),
+    ),
+    Method(
+        "centered-kta", "Centered KTA", "ranking",
+        "weights of the sum of one-feature kernels that is best aligned with the target",
+        "Cortes, Mohri, Rostamizadeh. Algorithms for learning kernels based on centered alignment. "
+        "Journal of Machine Learning Research, 2012.",
+        "baselines", _baseline("CenteredKTA", takes_task=True),
+    ),
+    Method(
+        "uniform", "Uniform", "ranking",
+        "the same weight for all columns: the reference of all of them, with no order of its own",
+        "Jawanpuria, Varma, Nath. On p-norm path following in multiple kernel learning for "
+        "non-linear feature selection. ICML, 2014.",
+        "baselines", _baseline("Uniform", takes_task=True),
+    ),
+    Method(
+        "boruta", "Boruta", "ranking",
+        "features that matter more to a forest than shuffled copies do",
+        "Kursa, Rudnicki. Feature selection with the Boruta package. Journal of Statistical "
+        "Software, 2010.",
+        "baselines", _adapter("Boruta"), needs="boruta",
+    ),
+    Method(
+        "fastcan", "FastCan", "ranking",
+        "forward selection by the canonical correlation with the target",
+        "Zhang, Wang, Worden, Sun, Cross. Canonical-correlation-based fast feature selection for "
+        "structural health monitoring. Mechanical Systems and Signal Processing, 2025.",
+        "baselines", _adapter("FastCan"), needs="fastcan",
+    ),
+    Method(
+        "abess", "Abess", "ranking",
+        "best subsets by splicing: the smallest size whose subset holds a feature",
+        "Zhu, Wen, Zhu, Zhang, Wang. A polynomial algorithm for best-subset selection problem. "
+        "Proceedings of the National Academy of Sciences, 2020.",
+        "baselines", _adapter("Abess"), needs="abess",
+    ),
 )  # fmt: skip
 METHODS: dict[str, Method] = {entry.name: entry for entry in _ENTRIES}
 BASELINE_NAMES = (*BASELINES, *(n for n in METHODS if n.replace("-", "_") not in BASELINES))
@@ -490,7 +566,7 @@ def methods() -> pd.DataFrame:
         ``most_classes`` and ``most_rows``: what it takes at most.  ``text``: whether text columns
         get a kernel of their own, count as codes, or are refused.  ``weights_inside``: whether
         its weights are those inside one kernel of all features.  ``settings``: options of the
-        command line that it takes.
+        command line that it takes.  ``needs``: a package that has to be installed for it.
 
     Examples
     --------
@@ -510,5 +586,5 @@ def methods() -> pd.DataFrame:
     for name in ("most_classes", "most_rows"):
         frame[name] = frame[name].astype("Int64")
     order = ["label", "kind", "what", "tasks", "most_classes", "most_rows", "text",
-             "weights_inside", "settings", "paper", "guide"]  # fmt: skip
+             "weights_inside", "settings", "needs", "paper", "guide"]  # fmt: skip
     return frame[order]

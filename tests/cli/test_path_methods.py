@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 import kernelpath as kp
+from baseline_examples import draw_less
 from cli.helpers import FILES, SCORED, assert_refused, done, run, save_csv
 from kernelpath import catalogue
 from kernelpath.catalogue import CLASSES, METHODS
@@ -16,8 +17,14 @@ from kernelpath.estimators import rankers
 from kernelpath.tracers import any_selector
 
 FEW = ["--cv", "2", "--sizes", "1,2"]
-FOR_CLASSES = [name for name, entry in METHODS.items() if CLASSES in entry.tasks]
-FOR_NUMBERS = [name for name in METHODS if name not in FOR_CLASSES]
+OWN = [name for name, entry in METHODS.items() if not entry.needs]
+FOR_CLASSES = [name for name in OWN if CLASSES in METHODS[name].tasks]
+FOR_NUMBERS = [name for name in OWN if name not in FOR_CLASSES]
+
+
+@pytest.fixture(autouse=True)
+def fewer_draws(monkeypatch):
+    draw_less(monkeypatch)
 
 
 @pytest.fixture(scope="module")

@@ -81,6 +81,14 @@ SELECTORS = {
     "MRMR": baselines.MRMR(3, criterion="fcq"),
     "ReliefF": baselines.ReliefF(3, n_neighbors=5, n_rows=20, random_state=1),
     "Spectral": baselines.Spectral(3, style=2, supervised=False),
+    "ForestRanking": baselines.ForestRanking(3, n_estimators=5),
+    "MutualInformation": baselines.MutualInformation(3, n_neighbors=5),
+    "PermutationImportance": baselines.PermutationImportance(3, None, cv=2, n_repeats=1),
+    "RFESVM": baselines.RFESVM(3, C=0.1, drop=0.5),
+    "VarianceFilter": baselines.VarianceFilter(3),
+    "CenteredKTA": baselines.CenteredKTA(3, "linear"),
+    "Uniform": baselines.Uniform("all"),
+    "CARS": baselines.CARS(3, n_runs=1, n_rounds=4),
     "f_classif": f_classif,
 }
 REGRESSION = {

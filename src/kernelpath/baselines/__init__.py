@@ -2,7 +2,7 @@
 
 Every class is a scikit-learn selector.  ``fit`` leaves ``path_`` with a point for each budget,
 ``scores_``, ``ranking_`` and ``support_``; columns are standardised inside,
-except for :class:`ChiSquare`, which takes counts.
+except for :class:`ChiSquare`, which takes counts, and :class:`VarianceFilter`.
 
 >>> import kernelpath as kp
 >>> data = kp.datasets.make_additive(n_samples=200, n_features=8, random_state=0)
@@ -12,8 +12,11 @@ except for :class:`ChiSquare`, which takes counts.
 """
 
 from kernelpath.baselines.bahsic import BAHSIC
+from kernelpath.baselines.cars import CARS
+from kernelpath.baselines.centered_kta import CenteredKTA
 from kernelpath.baselines.chi_square import ChiSquare
 from kernelpath.baselines.fisher import Fisher
+from kernelpath.baselines.forest import ForestRanking, PermutationImportance
 from kernelpath.baselines.fsv import FSV
 from kernelpath.baselines.gini import GiniIndex
 from kernelpath.baselines.hsic_lasso import HSICLasso
@@ -23,21 +26,32 @@ from kernelpath.baselines.l0 import L0Approximation
 from kernelpath.baselines.l1_svm import L1SVM
 from kernelpath.baselines.largest_weights import SVMLW, SVRLW, LassoLW
 from kernelpath.baselines.mrmr import MRMR
+from kernelpath.baselines.mutual_information import MutualInformation
 from kernelpath.baselines.r2w2 import R2W2
 from kernelpath.baselines.relieff import ReliefF
+from kernelpath.baselines.rfe_svm import RFESVM
 from kernelpath.baselines.spectral import Spectral
 from kernelpath.baselines.stepwise import ForwardStepwise
+from kernelpath.baselines.uniform import Uniform
+from kernelpath.baselines.variance import VarianceFilter
+
+SPEC = Spectral
+"""The name that its paper gives the method; ``Spectral`` is the class."""
 
 __all__ = [
     "BAHSIC",
+    "CARS",
     "FSV",
     "L1SVM",
     "MRMR",
     "R2W2",
+    "RFESVM",
     "SVMLW",
     "SVRLW",
+    "CenteredKTA",
     "ChiSquare",
     "Fisher",
+    "ForestRanking",
     "ForwardStepwise",
     "GiniIndex",
     "HSICLasso",
@@ -45,6 +59,10 @@ __all__ = [
     "KruskalWallis",
     "L0Approximation",
     "LassoLW",
+    "MutualInformation",
+    "PermutationImportance",
     "ReliefF",
     "Spectral",
+    "Uniform",
+    "VarianceFilter",
 ]

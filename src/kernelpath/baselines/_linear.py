@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from scipy.linalg import solve
 from scipy.optimize import linprog
 
 from kernelpath.mkl.grams import LowRank
@@ -15,6 +16,9 @@ from kernelpath.mkl.svm.dual import solve_dual
 
 MOST_MATRIX_ROWS = 3000  # more rows: the kernel matrix of a linear machine is used by its factor
 TOL = 1e-5
+MOST_STEPS = 200  # of Newton's method; a few are needed
+LEAST_STEP = 1e-10
+TINY_GAIN = 1e-13  # of the objective: rounding
 
 
 def linear_machine(
@@ -35,6 +39,100 @@ def linear_machine(
         factor = LowRank(np.ascontiguousarray(Z.T), np.ones(Z.shape[1]))
         solution = solve_dual(factor, problem, tol=TOL, start=start)
     return Z.T @ solution.u, solution.u
+
+
+@dataclass(frozen=True, eq=False)
+class SquaredMachine:
+    r"""Linear machine with squared errors beyond a margin, its bias free.
+
+    .. math:: \min_{w, b}\; \tfrac12 \|w\|^2 + C \sum_i \ell_i(w^\top x_i + b)^2
+
+    For labels :math:`\ell_i(f) = \max(0, 1 - y_i f)`; for numbers, with ``epsilon``,
+    :math:`\max(0, |y_i - f| - \varepsilon)`.
+
+    Attributes
+    ----------
+    y : ndarray of shape (n_rows,)
+        -1 and 1, or numbers.
+    C : float
+    epsilon : float or None
+        None for labels.
+    """
+
+    y: NDArray[np.float64]
+    C: float
+    epsilon: float | None = None
+
+    def solve(
+        self, Z: NDArray[np.float64], start: NDArray[np.float64] | None = None
+    ) -> NDArray[np.float64]:
+        """Weights, and the bias at the end.
+
+        Where the rows with errors stay the same the problem is ridge regression on them: each step
+        of Newton's method is one, and where they no longer change it is solved.  With fewer rows
+        than columns no ``start`` is needed.
+
+        Examples
+        --------
+        >>> Z = np.array([[-2.0], [-1.0], [1.0], [3.0]])
+        >>> SquaredMachine(np.sign(Z[:, 0]), 1e6).solve(Z)[:1].round(3).tolist()
+        [1.0]
+        """
+        if len(Z) < Z.shape[1]:  # the same products of rows by fewer columns
+            squares, vectors = np.linalg.eigh(Z @ Z.T)
+            root = vectors * np.sqrt(np.maximum(squares, 0.0))
+            at = self._newton(root, np.zeros(len(Z) + 1))
+            return np.append(2.0 * self.C * self._errors(root, at) @ Z, at[-1])
+        return self._newton(Z, np.zeros(Z.shape[1] + 1) if start is None else start)
+
+    def _newton(self, Z: NDArray[np.float64], now: NDArray[np.float64]) -> NDArray[np.float64]:
+        value = self._objective(Z, now)
+        for _ in range(MOST_STEPS):
+            errors = self._errors(Z, now)
+            there = self._ridge(Z, errors != 0, self._outputs(Z, now) + errors)
+            if np.array_equal(np.sign(self._errors(Z, there)), np.sign(errors)):
+                return there
+            step, best = 1.0, value
+            while step > LEAST_STEP:
+                trial = now + step * (there - now)
+                best = self._objective(Z, trial)
+                if best < value:
+                    break
+                step /= 2.0
+            if not best < value * (1.0 - TINY_GAIN):
+                return there if self._objective(Z, there) <= value else now
+            now, value = trial, best
+        return now
+
+    def _outputs(self, Z: NDArray[np.float64], at: NDArray[np.float64]) -> NDArray[np.float64]:
+        return Z @ at[:-1] + at[-1]
+
+    def _errors(self, Z: NDArray[np.float64], at: NDArray[np.float64]) -> NDArray[np.float64]:
+        """What each output lacks, with its sign; 0 inside the margin."""
+        lacks = self.y - self._outputs(Z, at)
+        if self.epsilon is None:
+            return np.where(self.y * lacks > 0, lacks, 0.0)
+        return np.sign(lacks) * np.maximum(np.abs(lacks) - self.epsilon, 0.0)
+
+    def _objective(self, Z: NDArray[np.float64], at: NDArray[np.float64]) -> float:
+        errors = self._errors(Z, at)
+        return float(0.5 * at[:-1] @ at[:-1] + self.C * errors @ errors)
+
+    def _ridge(
+        self, Z: NDArray[np.float64], which: NDArray[np.bool_], target: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Ridge regression on some of the rows, by columns or by rows, whatever is less."""
+        if not which.any():
+            return np.append(np.zeros(Z.shape[1]), 0.0)
+        A, t = Z[which], target[which]
+        middle, level = A.mean(axis=0), t.mean()
+        A, t = A - middle, t - level
+        small = 0.5 / self.C
+        if len(A) < A.shape[1]:
+            w = A.T @ solve(A @ A.T + small * np.eye(len(A)), t, assume_a="pos")
+        else:
+            w = solve(A.T @ A + small * np.eye(A.shape[1]), A.T @ t, assume_a="pos")
+        return np.append(w, level - middle @ w)
 
 
 def joined(weights: list[NDArray[np.float64]]) -> NDArray[np.float64]:

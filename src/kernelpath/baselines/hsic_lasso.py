@@ -193,6 +193,21 @@ class KernelProducts:
                 parts.append(found[max(start - begin, 0) : stop - begin])
         return np.concatenate(parts)
 
+    def of_several(self, first: int, last: int, start: int, stop: int) -> NDArray[np.float64]:
+        """Products of the columns from ``first`` to ``last``, one in each row.
+
+        Together they take less time than one after the other.
+        """
+        while self._ends[-1] < max(stop, last):
+            self._ends.append(min(self._ends[-1] + STRETCH, max(stop, last)))
+        own = Stack([self._own(k) for k in range(first, last)])
+        parts = [np.zeros((last - first, 0))]
+        for i, (begin, end) in enumerate(pairwise(self._ends)):
+            if begin < stop and end > start:
+                found = self._stack(i).times_each(own)
+                parts.append(found[:, max(start - begin, 0) : stop - begin])
+        return np.concatenate(parts, axis=1)
+
     def _own(self, k: int) -> NDArray[np.float64]:
         i = bisect_right(self._ends, k) - 1
         if i in self._kept:
@@ -225,3 +240,9 @@ class Stack:
         """Inner product of each kernel with one more."""
         squares = np.square(factor.T @ self.columns).sum(axis=0)
         return np.add.reduceat(squares, self.ends[:-1])
+
+    def times_each(self, other: Stack) -> NDArray[np.float64]:
+        """Inner product of each kernel, in columns, with each of another stack, in rows."""
+        squares = np.square(other.columns.T @ self.columns)
+        rows = np.add.reduceat(squares, other.ends[:-1], axis=0)
+        return np.add.reduceat(rows, self.ends[:-1], axis=1)

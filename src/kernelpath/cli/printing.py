@@ -215,5 +215,6 @@ def print_methods() -> None:
     for name in ("method", "kind", "what it measures", "guide"):
         table.add_column(name, no_wrap=name != "what it measures")
     for entry in METHODS.values():
-        table.add_row(entry.name, entry.kind, entry.line, f"{entry.guide}.md")
+        line = f"{entry.line} (pip install {entry.needs})" if entry.needs else entry.line
+        table.add_row(entry.name, entry.kind, line, f"{entry.guide}.md")
     output_console().print(table)

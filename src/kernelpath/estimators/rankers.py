@@ -99,12 +99,12 @@ class BudgetChoices(BaseEstimator):
 # -- scores of the columns -------------------------------------------------------------------------
 
 
-def mutual_info(X: Any, y: Any, task: str, seed: int) -> NDArray[np.float64]:
-    """Mutual information of every column with the target."""
+def mutual_info(X: Any, y: Any, task: str, seed: int, n_neighbors: int = 3) -> NDArray[np.float64]:
+    """Mutual information of every column with the target, by nearest neighbours."""
     from sklearn.feature_selection import mutual_info_classif, mutual_info_regression
 
     measure = mutual_info_classif if task == "classification" else mutual_info_regression
-    return measure(X, y, random_state=seed)
+    return measure(X, y, n_neighbors=n_neighbors, random_state=seed)
 
 
 def entry_on_path(X: Any, y: Any, task: str, kernel: str = "sum") -> NDArray[np.float64]:

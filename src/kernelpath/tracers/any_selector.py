@@ -337,13 +337,18 @@ def f_test(X: Any, y: NDArray, task: str, random_state: int) -> NDArray[np.float
 
 def forest(X: Any, y: NDArray, task: str, random_state: int) -> NDArray[np.float64]:
     """Impurity importance of every column in a random forest."""
+    # Trees are grown in single precision, where differences below 1e-7 count as none.
+    X = in_units(X, np.where(np.isfinite(sizes := sizes_of(X)), np.frexp(sizes)[1], 0))
+    return forest_of(task, N_TREES, random_state).fit(X, y).feature_importances_
+
+
+def forest_of(task: str, n_trees: int, random_state: int, **more: Any) -> Any:
+    """A random forest that looks at the root of the number of columns at every cut."""
     from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
     model = RandomForestClassifier if task == "classification" else RandomForestRegressor
-    options = {"n_estimators": N_TREES, "max_features": "sqrt", "random_state": random_state}
-    # Trees are grown in single precision, where differences below 1e-7 count as none.
-    X = in_units(X, np.where(np.isfinite(sizes := sizes_of(X)), np.frexp(sizes)[1], 0))
-    return model(**options).fit(X, y).feature_importances_
+    options = {"max_features": "sqrt", "random_state": random_state} | more
+    return model(n_estimators=n_trees, **options)
 
 
 BASELINES: dict[str, Callable[..., NDArray[np.float64]]] = {"f_test": f_test, "forest": forest}
