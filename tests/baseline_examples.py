@@ -7,7 +7,8 @@ import numpy as np
 import kernelpath as kp
 from kernelpath.baselines import ChiSquare, Fisher, ForwardStepwise
 
-EVERY = [getattr(kp.baselines, name) for name in kp.baselines.__all__]
+ALL = [getattr(kp.baselines, name) for name in kp.baselines.__all__]
+EVERY = [cls for cls in ALL if cls.is_ranking]  # the others have a path of their own
 FOR_CLASSES = [cls for cls in EVERY if "classification" in cls.TASKS]
 FOR_NUMBERS = [cls for cls in EVERY if "regression" in cls.TASKS]
 FOR_MANY_CLASSES = [cls for cls in FOR_CLASSES if cls is not ForwardStepwise]

@@ -109,7 +109,8 @@ class Method:
             remedy = f"set task='{self.tasks[0]}' if they are {takes}"
             return f"{self.name} takes {takes}, and {target} holds {holds}", remedy
         if task == CLASSES and self.most_classes is not None and n_classes > self.most_classes:
-            what = f"{self.name} takes numbers or two classes, and {target} has {n_classes:,}"
+            numbers = "numbers or " if NUMBERS in self.tasks else ""
+            what = f"{self.name} takes {numbers}two classes, and {target} has {n_classes:,}"
             return what, "keep the rows of two classes"
         if self.most_rows is not None and n_rows > self.most_rows:
             what = f"{self.name} takes at most {self.most_rows:,} rows, and there are {n_rows:,}"
@@ -198,6 +199,19 @@ def _baseline(cls: str, takes_task: bool = False) -> Callable[..., Any]:
 
         more = {"task": task} if takes_task else {}
         return getattr(baselines, cls)("all" if sizes is None else list(sizes), **settings, **more)
+
+    return make
+
+
+def _own_path(cls: str) -> Callable[..., Any]:
+    """A baseline with a path of its own, which ends soon after the largest size."""
+
+    def make(task: str, sizes: Any, **settings: Any) -> Any:
+        from kernelpath import baselines
+
+        return getattr(baselines, cls)(
+            max_features=None if sizes is None else max(sizes), **settings
+        )
 
     return make
 
@@ -308,6 +322,13 @@ _ENTRIES = (
         "Fung, Mangasarian. A feature selection Newton method for support vector machine "
         "classification. Computational Optimization and Applications, 2004.",
         "baselines", _baseline("L1SVM"), tasks=(CLASSES,), settings=("C",),
+    ),
+    Method(
+        "l1-svm-path", "SVM with the 1-norm, whole path", "path",
+        "exact path of a linear support vector machine over the 1-norm of its weights",
+        "Zhu, Rosset, Hastie, Tibshirani. 1-norm support vector machines. Advances in Neural "
+        "Information Processing Systems, 2003.",
+        "baselines", _own_path("L1SVMPath"), tasks=(CLASSES,), most_classes=2,
     ),
     Method(
         "fsv", "FSV", "ranking",

@@ -21,6 +21,7 @@ from kernelpath.baselines.information_gain import InformationGain
 from kernelpath.baselines.kruskal_wallis import KruskalWallis
 from kernelpath.baselines.l0 import L0Approximation
 from kernelpath.baselines.l1_svm import L1SVM
+from kernelpath.baselines.l1_svm_path import L1SVMPath
 from kernelpath.baselines.largest_weights import SVMLW, SVRLW, LassoLW
 from kernelpath.baselines.mrmr import MRMR
 from kernelpath.baselines.r2w2 import R2W2
@@ -44,6 +45,7 @@ __all__ = [
     "InformationGain",
     "KruskalWallis",
     "L0Approximation",
+    "L1SVMPath",
     "LassoLW",
     "ReliefF",
     "Spectral",
