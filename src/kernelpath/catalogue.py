@@ -331,6 +331,13 @@ _ENTRIES = (
         "baselines", _own_path("L1SVMPath"), tasks=(CLASSES,), most_classes=2,
     ),
     Method(
+        "l1-mkl-path", "l1 multiple kernel learning, whole path", "path",
+        "path of logistic multiple kernel learning over the strength of its l1 norm",
+        "Bach, Thibaux, Jordan. Computing regularization paths for learning multiple kernels. "
+        "Advances in Neural Information Processing Systems, 2004.",
+        "baselines", _own_path("L1MKLPath"), tasks=(CLASSES,), most_classes=2,
+    ),
+    Method(
         "fsv", "FSV", "ranking",
         "weights of a machine with a concave count of features in its objective",
         "Bradley, Mangasarian. Feature selection via concave minimization and support vector "

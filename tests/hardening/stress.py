@@ -88,6 +88,7 @@ CLASSIFIERS: dict[str, Callable[[], Any]] = {
     "R2W2": lambda: baselines.R2W2(1),
     "BAHSIC": lambda: baselines.BAHSIC(1, task="classification"),
     "HSICLasso": lambda: baselines.HSICLasso(1, task="classification"),
+    "L1MKLPath": lambda: baselines.L1MKLPath(max_features=1),
     "L1SVMPath": lambda: baselines.L1SVMPath(max_features=1),
     "ChiSquare": lambda: baselines.ChiSquare(1),
     "GiniIndex": lambda: baselines.GiniIndex(1),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import cvxpy as cp
 import numpy as np
 from scipy import sparse
 from scipy.optimize import linprog
@@ -23,3 +24,30 @@ def l1_svm_loss(Z, label, budget):
     )
     assert found.status == 0
     return found.fun
+
+
+def l1_mkl(kernels, label, strength):
+    """Objective and norms of logistic multiple kernel learning, from kernel matrices."""
+    bias, f, penalty, parts = cp.Variable(), 0.0, 0.0, []
+    for K in kernels:
+        sizes, vectors = np.linalg.eigh(K)
+        keep = sizes > 1e-10 * sizes[-1]
+        parts.append(cp.Variable(int(keep.sum())))
+        f = f + (vectors[:, keep] * np.sqrt(sizes[keep])) @ parts[-1]
+        penalty = penalty + cp.norm(parts[-1])
+    loss = cp.sum(cp.logistic(-cp.multiply(label, f + bias)))
+    problem = cp.Problem(cp.Minimize(loss + strength * penalty))
+    problem.solve(solver=cp.CLARABEL)
+    return problem.value, np.array([np.linalg.norm(part.value) for part in parts])
+
+
+def one_feature_kernels(Z, kernel="rbf"):
+    """Kernel matrices of standardised columns, centred and of trace n."""
+    n = len(Z)
+    H = np.eye(n) - 1.0 / n
+    made = []
+    for z in Z.T:
+        K = np.exp(-0.5 * (z[:, None] - z) ** 2) if kernel == "rbf" else np.outer(z, z)
+        K = H @ K @ H
+        made.append(n * K / np.trace(K))
+    return made

@@ -20,6 +20,7 @@ from kernelpath.baselines.hsic_lasso import HSICLasso
 from kernelpath.baselines.information_gain import InformationGain
 from kernelpath.baselines.kruskal_wallis import KruskalWallis
 from kernelpath.baselines.l0 import L0Approximation
+from kernelpath.baselines.l1_mkl_path import L1MKLPath
 from kernelpath.baselines.l1_svm import L1SVM
 from kernelpath.baselines.l1_svm_path import L1SVMPath
 from kernelpath.baselines.largest_weights import SVMLW, SVRLW, LassoLW
@@ -45,6 +46,7 @@ __all__ = [
     "InformationGain",
     "KruskalWallis",
     "L0Approximation",
+    "L1MKLPath",
     "L1SVMPath",
     "LassoLW",
     "ReliefF",

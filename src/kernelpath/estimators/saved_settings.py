@@ -36,8 +36,8 @@ KNOWN = {
     "kernelpath.estimators.rankers": ("Ranker",),
     "kernelpath.baselines": (
         "BAHSIC", "ChiSquare", "FSV", "Fisher", "ForwardStepwise", "GiniIndex", "HSICLasso",
-        "InformationGain", "KruskalWallis", "L0Approximation", "L1SVM", "L1SVMPath", "LassoLW",
-        "MRMR", "R2W2", "ReliefF", "SVMLW", "SVRLW", "Spectral",
+        "InformationGain", "KruskalWallis", "L0Approximation", "L1MKLPath", "L1SVM", "L1SVMPath",
+        "LassoLW", "MRMR", "R2W2", "ReliefF", "SVMLW", "SVRLW", "Spectral",
     ),
     "kernelpath.predictors.weighted_kernel": ("WeightedKernelSVM",),
     "kernelpath.predictors.joint_rbf": ("JointRBFSVM",),
