@@ -46,7 +46,7 @@ METHODS = {
     "baselines": ("SVMLW", "SVRLW", "LassoLW", "Fisher", "L1SVM", "FSV", "L0Approximation", "R2W2",
                   "ForwardStepwise", "InformationGain", "ChiSquare", "GiniIndex", "KruskalWallis",
                   "MRMR", "ReliefF", "Spectral", "HSICLasso", "BAHSIC", "L1SVMPath",
-                  "L1MKLPath"),
+                  "L1MKLPath", "SMOMKL"),
 }  # fmt: skip
 
 DATASETS = ("make_wide", "iter_wide_chunks", "make_additive", "make_xor", "make_ring")

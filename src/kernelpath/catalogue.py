@@ -338,6 +338,13 @@ _ENTRIES = (
         "baselines", _own_path("L1MKLPath"), tasks=(CLASSES,), most_classes=2,
     ),
     Method(
+        "smo-mkl", "SMO-MKL", "ranking",
+        "weights of a learned sum of kernels whose squared p-norm is penalised",
+        "Vishwanathan, Sun, Ampornpunt, Varma. Multiple kernel learning and the SMO algorithm. "
+        "Advances in Neural Information Processing Systems, 2010.",
+        "baselines", _baseline("SMOMKL"), tasks=(CLASSES,), settings=("C",),
+    ),
+    Method(
         "fsv", "FSV", "ranking",
         "weights of a machine with a concave count of features in its objective",
         "Bradley, Mangasarian. Feature selection via concave minimization and support vector "

@@ -70,6 +70,7 @@ SELECTORS = {
     "Fisher": baselines.Fisher(3),
     "L1SVM": baselines.L1SVM(3, C=0.5),
     "L1MKLPath": baselines.L1MKLPath(3, kernel="linear", smallest_ratio=0.1),
+    "SMOMKL": baselines.SMOMKL(3, 1.66, strength=0.5),
     "L1SVMPath": baselines.L1SVMPath(3, max_features=5),
     "R2W2": baselines.R2W2(3),
     "BAHSIC": baselines.BAHSIC(3, drop=0.5),

@@ -89,6 +89,7 @@ CLASSIFIERS: dict[str, Callable[[], Any]] = {
     "BAHSIC": lambda: baselines.BAHSIC(1, task="classification"),
     "HSICLasso": lambda: baselines.HSICLasso(1, task="classification"),
     "L1MKLPath": lambda: baselines.L1MKLPath(max_features=1),
+    "SMOMKL": lambda: baselines.SMOMKL(1),
     "L1SVMPath": lambda: baselines.L1SVMPath(max_features=1),
     "ChiSquare": lambda: baselines.ChiSquare(1),
     "GiniIndex": lambda: baselines.GiniIndex(1),

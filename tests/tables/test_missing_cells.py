@@ -49,6 +49,7 @@ CLASSIFIERS = {
     "BAHSIC": lambda: baselines.BAHSIC(2),
     "HSICLasso": lambda: baselines.HSICLasso(2),
     "L1MKLPath": lambda: baselines.L1MKLPath(max_features=2),
+    "SMOMKL": lambda: baselines.SMOMKL(2),
     "L1SVMPath": lambda: baselines.L1SVMPath(max_features=2),
     "GiniIndex": lambda: baselines.GiniIndex(2),
     "MRMR": lambda: baselines.MRMR(2),

@@ -27,6 +27,7 @@ from kernelpath.baselines.largest_weights import SVMLW, SVRLW, LassoLW
 from kernelpath.baselines.mrmr import MRMR
 from kernelpath.baselines.r2w2 import R2W2
 from kernelpath.baselines.relieff import ReliefF
+from kernelpath.baselines.smo_mkl import SMOMKL
 from kernelpath.baselines.spectral import Spectral
 from kernelpath.baselines.stepwise import ForwardStepwise
 
@@ -36,6 +37,7 @@ __all__ = [
     "L1SVM",
     "MRMR",
     "R2W2",
+    "SMOMKL",
     "SVMLW",
     "SVRLW",
     "ChiSquare",

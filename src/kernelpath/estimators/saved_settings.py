@@ -37,7 +37,7 @@ KNOWN = {
     "kernelpath.baselines": (
         "BAHSIC", "ChiSquare", "FSV", "Fisher", "ForwardStepwise", "GiniIndex", "HSICLasso",
         "InformationGain", "KruskalWallis", "L0Approximation", "L1MKLPath", "L1SVM", "L1SVMPath",
-        "LassoLW", "MRMR", "R2W2", "ReliefF", "SVMLW", "SVRLW", "Spectral",
+        "LassoLW", "MRMR", "R2W2", "ReliefF", "SMOMKL", "SVMLW", "SVRLW", "Spectral",
     ),
     "kernelpath.predictors.weighted_kernel": ("WeightedKernelSVM",),
     "kernelpath.predictors.joint_rbf": ("JointRBFSVM",),
