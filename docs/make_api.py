@@ -47,7 +47,8 @@ METHODS = {
                   "ForwardStepwise", "InformationGain", "ChiSquare", "GiniIndex", "KruskalWallis",
                   "MRMR", "ReliefF", "Spectral", "HSICLasso", "BAHSIC",
                   "ForestRanking", "PermutationImportance", "RFESVM", "MutualInformation",
-                  "VarianceFilter", "CARS", "CenteredKTA", "Uniform"),
+                  "VarianceFilter", "CARS", "CenteredKTA", "Uniform", "L1SVMPath", "L1MKLPath",
+                  "SMOMKL"),
 }  # fmt: skip
 
 DATASETS = ("make_wide", "iter_wide_chunks", "make_additive", "make_xor", "make_ring")

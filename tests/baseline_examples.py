@@ -16,7 +16,8 @@ from kernelpath.baselines import (
     forest,
 )
 
-EVERY = [getattr(kp.baselines, name) for name in kp.baselines.__all__]
+ALL = [getattr(kp.baselines, name) for name in kp.baselines.__all__]
+EVERY = [cls for cls in ALL if cls.is_ranking]  # the others have a path of their own
 FOR_CLASSES = [cls for cls in EVERY if "classification" in cls.TASKS]
 FOR_NUMBERS = [cls for cls in EVERY if "regression" in cls.TASKS]
 IN_UNITS = (ChiSquare, VarianceFilter)  # methods that take columns as they are

@@ -115,7 +115,8 @@ class Method:
             remedy = f"set task='{self.tasks[0]}' if they are {takes}"
             return f"{self.name} takes {takes}, and {target} holds {holds}", remedy
         if task == CLASSES and self.most_classes is not None and n_classes > self.most_classes:
-            what = f"{self.name} takes numbers or two classes, and {target} has {n_classes:,}"
+            numbers = "numbers or " if NUMBERS in self.tasks else ""
+            what = f"{self.name} takes {numbers}two classes, and {target} has {n_classes:,}"
             return what, "keep the rows of two classes"
         if self.most_rows is not None and n_rows > self.most_rows:
             what = f"{self.name} takes at most {self.most_rows:,} rows, and there are {n_rows:,}"
@@ -214,6 +215,19 @@ def _adapter(cls: str) -> Callable[..., Any]:
         from kernelpath.baselines import adapters
 
         return getattr(adapters, cls)("all" if sizes is None else list(sizes), task=task)
+
+    return make
+
+
+def _own_path(cls: str) -> Callable[..., Any]:
+    """A baseline with a path of its own, which ends soon after the largest size."""
+
+    def make(task: str, sizes: Any, **settings: Any) -> Any:
+        from kernelpath import baselines
+
+        return getattr(baselines, cls)(
+            max_features=None if sizes is None else max(sizes), **settings
+        )
 
     return make
 
@@ -324,6 +338,27 @@ _ENTRIES = (
         "Fung, Mangasarian. A feature selection Newton method for support vector machine "
         "classification. Computational Optimization and Applications, 2004.",
         "baselines", _baseline("L1SVM"), tasks=(CLASSES,), settings=("C",),
+    ),
+    Method(
+        "l1-svm-path", "SVM with the 1-norm, whole path", "path",
+        "exact path of a linear support vector machine over the 1-norm of its weights",
+        "Zhu, Rosset, Hastie, Tibshirani. 1-norm support vector machines. Advances in Neural "
+        "Information Processing Systems, 2003.",
+        "baselines", _own_path("L1SVMPath"), tasks=(CLASSES,), most_classes=2,
+    ),
+    Method(
+        "l1-mkl-path", "l1 multiple kernel learning, whole path", "path",
+        "path of logistic multiple kernel learning over the strength of its l1 norm",
+        "Bach, Thibaux, Jordan. Computing regularization paths for learning multiple kernels. "
+        "Advances in Neural Information Processing Systems, 2004.",
+        "baselines", _own_path("L1MKLPath"), tasks=(CLASSES,), most_classes=2,
+    ),
+    Method(
+        "smo-mkl", "SMO-MKL", "ranking",
+        "weights of a learned sum of kernels whose squared p-norm is penalised",
+        "Vishwanathan, Sun, Ampornpunt, Varma. Multiple kernel learning and the SMO algorithm. "
+        "Advances in Neural Information Processing Systems, 2010.",
+        "baselines", _baseline("SMOMKL"), tasks=(CLASSES,), settings=("C",),
     ),
     Method(
         "fsv", "FSV", "ranking",

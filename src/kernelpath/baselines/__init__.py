@@ -23,13 +23,16 @@ from kernelpath.baselines.hsic_lasso import HSICLasso
 from kernelpath.baselines.information_gain import InformationGain
 from kernelpath.baselines.kruskal_wallis import KruskalWallis
 from kernelpath.baselines.l0 import L0Approximation
+from kernelpath.baselines.l1_mkl_path import L1MKLPath
 from kernelpath.baselines.l1_svm import L1SVM
+from kernelpath.baselines.l1_svm_path import L1SVMPath
 from kernelpath.baselines.largest_weights import SVMLW, SVRLW, LassoLW
 from kernelpath.baselines.mrmr import MRMR
 from kernelpath.baselines.mutual_information import MutualInformation
 from kernelpath.baselines.r2w2 import R2W2
 from kernelpath.baselines.relieff import ReliefF
 from kernelpath.baselines.rfe_svm import RFESVM
+from kernelpath.baselines.smo_mkl import SMOMKL
 from kernelpath.baselines.spectral import Spectral
 from kernelpath.baselines.stepwise import ForwardStepwise
 from kernelpath.baselines.uniform import Uniform
@@ -46,6 +49,7 @@ __all__ = [
     "MRMR",
     "R2W2",
     "RFESVM",
+    "SMOMKL",
     "SVMLW",
     "SVRLW",
     "CenteredKTA",
@@ -58,6 +62,8 @@ __all__ = [
     "InformationGain",
     "KruskalWallis",
     "L0Approximation",
+    "L1MKLPath",
+    "L1SVMPath",
     "LassoLW",
     "MutualInformation",
     "PermutationImportance",

@@ -110,6 +110,18 @@ class BaselineSelector(PathSelector):
         self
         """
         self._check_settings()
+        table, y, answer, Z, usable = self._read(X, y)
+        budgets = self._budgets(len(usable))
+        with progress_bar():
+            begin("ranking")
+            ranking = self._rank(Z, answer, budgets)
+        self._keep(ranking, usable, self._reached(budgets, ranking), table, y, answer.task)
+        return self
+
+    # -- the table --------------------------------------------------------------------------------
+
+    def _read(self, X: Any, y: Any) -> tuple[Table, NDArray, Answer, Any, NDArray[np.intp]]:
+        """Table and target as given and as the method sees them, and which columns are usable."""
         table, y = self._check_table(X, y)
         refuse_text(table, "encode it as numbers")
         y = as_vector(y)
@@ -119,14 +131,7 @@ class BaselineSelector(PathSelector):
         constant = np.ones(table.shape[1], dtype=bool)
         constant[usable] = False
         report_constant(table, constant)
-        budgets = self._budgets(len(usable))
-        with progress_bar():
-            begin("ranking")
-            ranking = self._rank(Z, answer, budgets)
-        self._keep(ranking, usable, self._reached(budgets, ranking), table, y, answer.task)
-        return self
-
-    # -- the table --------------------------------------------------------------------------------
+        return table, y, answer, Z, usable
 
     def _check_kernel(self, table: Table) -> None:
         if table.n_rows < self.LEAST_ROWS:
