@@ -48,6 +48,7 @@ CLASSIFIERS = {
     "R2W2": lambda: baselines.R2W2(2),
     "BAHSIC": lambda: baselines.BAHSIC(2),
     "HSICLasso": lambda: baselines.HSICLasso(2),
+    "HKL": lambda: baselines.HKL(2, strengths=6),
     "GiniIndex": lambda: baselines.GiniIndex(2),
     "MRMR": lambda: baselines.MRMR(2),
     "ReliefF": lambda: baselines.ReliefF(2),
@@ -65,6 +66,7 @@ REGRESSORS = {
     "ForwardStepwise": lambda: baselines.ForwardStepwise(2),
     "BAHSIC": lambda: baselines.BAHSIC(2),
     "HSICLasso": lambda: baselines.HSICLasso(2),
+    "HKL": lambda: baselines.HKL(2, strengths=6),
 }
 ESTIMATORS = [
     pytest.param(make, y, id=f"{name}-{kind}")

@@ -16,6 +16,7 @@ from kernelpath.baselines.chi_square import ChiSquare
 from kernelpath.baselines.fisher import Fisher
 from kernelpath.baselines.fsv import FSV
 from kernelpath.baselines.gini import GiniIndex
+from kernelpath.baselines.hkl import HKL
 from kernelpath.baselines.hsic_lasso import HSICLasso
 from kernelpath.baselines.information_gain import InformationGain
 from kernelpath.baselines.kruskal_wallis import KruskalWallis
@@ -31,6 +32,7 @@ from kernelpath.baselines.stepwise import ForwardStepwise
 __all__ = [
     "BAHSIC",
     "FSV",
+    "HKL",
     "L1SVM",
     "MRMR",
     "R2W2",

@@ -35,7 +35,7 @@ KNOWN = {
     "kernelpath.estimators.l1kr": ("L1KRClassifier", "L1KRRegressor"),
     "kernelpath.estimators.rankers": ("Ranker",),
     "kernelpath.baselines": (
-        "BAHSIC", "ChiSquare", "FSV", "Fisher", "ForwardStepwise", "GiniIndex", "HSICLasso",
+        "BAHSIC", "ChiSquare", "FSV", "Fisher", "ForwardStepwise", "GiniIndex", "HKL", "HSICLasso",
         "InformationGain", "KruskalWallis", "L0Approximation", "L1SVM", "LassoLW", "MRMR", "R2W2",
         "ReliefF", "SVMLW", "SVRLW", "Spectral",
     ),
