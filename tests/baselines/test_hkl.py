@@ -44,7 +44,7 @@ def lattices(Z, kind):
 
 
 def path_of(lattice, y, strengths, beta=BETA, root=ROOT, tol=1e-9, most=300):
-    active = ActiveSet(Hull(lattice, y, beta, root), tol, most)
+    active = ActiveSet(Hull(lattice, y, beta, root), tol, most, most)
     return [active.solve(strength) for strength in strengths]
 
 
@@ -154,7 +154,7 @@ def test_the_bound_is_one_for_all_kernels(kind):
     for _ in range(3):
         x = rng.dirichlet(np.ones(len(hull.nodes)))
         state = hull.at(x, 0.05 * len(y))
-        outside = hull.sources()
+        outside = hull.sources([])
         bound = max(
             state.loads.max(), lattice.with_descendants(outside, state.dual, BETA).max(initial=0.0)
         )

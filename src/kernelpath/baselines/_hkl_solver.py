@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve, solve
 
-from kernelpath.baselines._hkl_lattice import Array, Lattice, Node, sources
+from kernelpath.baselines._hkl_lattice import Array, Lattice, Node, parents, sources
 
 Measure = Callable[[list[Node], Array, float], Array]
 MOST_STEPS = 200
@@ -103,9 +103,17 @@ class Hull:
         grown[-1] = last
         self.below = grown
 
-    def sources(self) -> list[Node]:
-        """Nodes outside all of whose parents are inside."""
-        return sources(self.nodes, *self._size)
+    def sources(self, beside: list[Node]) -> list[Node]:
+        """Nodes all of whose parents are in the hull or beside it, and that are not themselves."""
+        return sources([*self.nodes, *beside], *self._size)
+
+    def missing(self, node: Node) -> list[Node]:
+        """The node and those of its ancestors that are not there, without the root."""
+        found = {node} - set(self.nodes)
+        for one in list(found):
+            for parent in parents(one):
+                found |= set(self.missing(parent)) if any(parent) else set()
+        return sorted(found)
 
     def zeta(self, x: Array) -> Array:
         """Weights of the kernels: harmonic sums over ancestors; 0 where one of them is 0."""
@@ -254,55 +262,87 @@ class TooManyKernels(Exception):
 
 
 class ActiveSet:
-    """Solves one strength after the other; what was explored stays.
+    """Solves one strength after the other; what was looked at stays.
+
+    Kernels of the hull have weights.  Others are looked at one by one only to bound their
+    descendants: as long as they violate no necessary condition, their weights are zero.
 
     Parameters
     ----------
     hull : Hull
     tol : float
         Largest gap, relative to the objective.
-    most_kernels : int
+    most_kernels, most_explored : int
+        In the hull, and looked at in all.
     """
 
-    def __init__(self, hull: Hull, tol: float, most_kernels: int) -> None:
-        self._hull, self._tol, self._most = hull, tol, most_kernels
+    def __init__(self, hull: Hull, tol: float, most_kernels: int, most_explored: int) -> None:
+        self._hull, self._tol = hull, tol
+        self._most_kernels, self._most_explored = most_kernels, most_explored
+        self._beside: list[Node] = []
         self._x = np.ones(len(hull.nodes))
-        own = self._by(hull.lattice.own, hull.sources(), hull.target)
-        self._grow(hull.sources(), own, np.ones(len(own), dtype=bool))
+        nodes = hull.sources([])
+        self._grow(nodes, self._by(hull.lattice.own, nodes, hull.target), -np.inf)
 
     def _by(self, measure: Measure, nodes: list[Node], dual: Array) -> Array:
         return measure(nodes, dual, self._hull.beta) if nodes else np.zeros(0)
 
-    def _grow(self, nodes: list[Node], loads: Array, wanted: NDArray[np.bool_]) -> None:
-        """Add the nodes with the largest loads among those that are wanted."""
-        count = max(4, round(AT_ONCE * len(self._hull.nodes)))
-        order = np.argsort(-loads, kind="stable")
-        chosen = [k for k in order if wanted[k]][:count]
-        if len(self._hull.nodes) + len(chosen) > self._most:
+    def _grow(self, nodes: list[Node], loads: Array, allowed: float) -> None:
+        """Add the nodes with the largest loads, and their ancestors, to the hull."""
+        hull = self._hull
+        count = max(4, round(AT_ONCE * len(hull.nodes)))
+        order = [k for k in np.argsort(-loads, kind="stable") if loads[k] > allowed]
+        added = sorted({one for k in order[:count] for one in hull.missing(nodes[k])}, key=sum)
+        self._look_at(len(added), hull=True)
+        for node in added:
+            hull.add(node)
+        self._beside = [node for node in self._beside if node not in set(added)]
+        self._x = np.concatenate([self._x, np.full(len(added), 1e-3 / len(hull.nodes))])
+
+    def _look_at(self, more: int, hull: bool = False) -> None:
+        known = len(self._hull.nodes)
+        if hull and known + more > self._most_kernels:
             raise TooManyKernels
-        for k in chosen:
-            self._hull.add(nodes[k])
-        self._x = np.concatenate([self._x, np.full(len(chosen), 1e-3 / len(self._hull.nodes))])
+        if known + len(self._beside) + more > self._most_explored:
+            raise TooManyKernels
 
     def solve(self, strength: float) -> Solved:
         """Solve for a strength to a gap that is proved over the whole lattice."""
         hull, tol = self._hull, self._tol
-        ridge, inner = strength * len(hull.target), 0.5 * tol
+        ridge = strength * len(hull.target)
         while True:
-            state = solve_hull(hull, ridge, self._x, inner)
+            state = solve_hull(hull, ridge, self._x, 0.5 * tol)
             self._x = state.x
-            outside = hull.sources()
-            own = self._by(hull.lattice.own, outside, state.dual)
-            allowed = state.norm + _excess(state, 0.75 * tol, hull.target)
-            if (own > allowed).any():  # necessary: these are chosen, now at least
-                self._grow(outside, own, own > allowed)
-                continue
-            loads = self._by(hull.lattice.with_descendants, outside, state.dual)
-            if (loads > allowed).any():  # sufficient: their descendants might be
-                self._grow(outside, loads, loads > allowed)
-                continue
-            bound = max(float(state.loads.max()), float(loads.max(initial=0.0)))
-            return self._pruned(state, bound, strength)
+            outside = self._outside(
+                state.dual, state.norm + _excess(state, 0.75 * tol, hull.target)
+            )
+            if outside is not None:
+                return self._pruned(state, max(float(state.loads.max()), outside), strength)
+
+    def _outside(self, dual: Array, allowed: float) -> float | None:
+        """Bound of the loads outside the hull; None if that was too large and the hull has grown.
+
+        The loads of kernels that are looked at are their own; those that are not are below nodes
+        whose loads with all descendants are bounded.
+        """
+        hull, lattice = self._hull, self._hull.lattice
+        own: dict[Node, float] = {}
+        whole: dict[Node, float] = {}
+        while True:
+            frontier = hull.sources(self._beside)
+            fresh = [node for node in (*self._beside, *frontier) if node not in own]
+            own |= zip(fresh, self._by(lattice.own, fresh, dual))
+            if max(own.values(), default=0.0) > allowed:  # necessary: it is chosen, now at least
+                self._grow(list(own), np.array(list(own.values())), allowed)
+                return None
+            fresh = [node for node in frontier if node not in whole]
+            whole |= zip(fresh, self._by(lattice.with_descendants, fresh, dual))
+            more = [node for node in frontier if whole[node] > allowed]
+            if not more:  # sufficient: no descendant is
+                bounds = [own[node] for node in self._beside] + [whole[one] for one in frontier]
+                return float(max(bounds, default=0.0))
+            self._look_at(len(more))
+            self._beside += more
 
     def _pruned(self, state: State, bound: float, strength: float) -> Solved:
         """The same without kernels of hardly any weight, if the gap allows."""
@@ -327,7 +367,7 @@ class ActiveSet:
             dual=state.dual,
             offset=hull.mean_of(state),
             errors=state.dual / (np.diag(inverse) - 1.0 / (n * ridge)),
-            explored=len(hull.nodes),
+            explored=len(hull.nodes) + len(self._beside),
         )
 
 

@@ -38,6 +38,7 @@ KERNELS = ("gaussian", "polynomial")
 LEAST_ROWS, MOST_ROWS = 3, 1000
 MOST_COLUMNS = 1000
 MOST_NUMBERS = 2**27  # of the matrices of all features, and of those of the hull: 1 GB each
+MOST_KERNELS = 500  # with a weight: a step solves for all of them
 MOST_DEGREE = 10
 NARROWEST, WIDEST = 0.01, 100.0  # standard deviations
 LARGEST, SMALLEST = 1.0, 1e-5  # strengths
@@ -89,8 +90,9 @@ class HKL(PathSelector):
     strengths : int or sequence of float
         :math:`\lambda`, for a target of variance 1: so many from 1 to 1e-5, or these.
     max_kernels : int
-        The path ends where the proof needs to look at more kernels; Gaussian ones take
-        8 `n_samples`\ :sup:`2` bytes each, 1 GB at most.
+        The path ends where the proof needs to look at more kernels one by one, or where more than
+        500 have a weight; Gaussian ones with weights take 8 `n_samples`\ :sup:`2` bytes each, 1 GB
+        at most.
     tol : float
         Largest gap, relative to the objective, or to what it is less than without any feature if
         that is smaller.
@@ -160,10 +162,10 @@ class HKL(PathSelector):
         kernel: str = "gaussian",
         bandwidth: float = 1.0,
         degree: int = 3,
-        beta: float = 2.0,
+        beta: float = 4.0,
         root_weight: float = 0.1,
         strengths: Any = 25,
-        max_kernels: int = 200,
+        max_kernels: int = 1000,
         tol: float = 1e-3,
         task: str = "auto",
     ) -> None:
@@ -285,13 +287,13 @@ class HKL(PathSelector):
 
     def _followed(self, hull: Hull, most: int) -> tuple[list[Solved], str]:
         """Points from the largest strength downwards, and why there are no more."""
-        kernels = int(self.max_kernels)
+        most_kernels = MOST_KERNELS
         if self.kernel == "gaussian":
-            kernels = min(kernels, MOST_NUMBERS // hull.lattice.n_rows**2)
+            most_kernels = min(most_kernels, MOST_NUMBERS // hull.lattice.n_rows**2)
         strengths, points = self._strengths(), list[Solved]()
         update = begin("path")
         try:
-            active = ActiveSet(hull, float(self.tol), kernels)
+            active = ActiveSet(hull, float(self.tol), most_kernels, int(self.max_kernels))
             for done, strength in enumerate(strengths):
                 point = active.solve(float(strength))
                 size = int(np.any(point.nodes, axis=0).sum())
@@ -309,7 +311,8 @@ class HKL(PathSelector):
         except TooManyKernels:
             if not points:
                 raise DataError(
-                    f"HKL needs to look at more than {kernels:,} kernels for the first point of "
+                    f"HKL needs to look at more than {self.max_kernels:,} kernels for the first "
+                    "point of "
                     "the path; raise max_kernels, beta, or the largest of strengths."
                 ) from None
             return points, FULL
