@@ -45,7 +45,7 @@ METHODS = {
     "Stability": ("of", "core", "to_frame"),
     "baselines": ("SVMLW", "SVRLW", "LassoLW", "Fisher", "L1SVM", "FSV", "L0Approximation", "R2W2",
                   "ForwardStepwise", "InformationGain", "ChiSquare", "GiniIndex", "KruskalWallis",
-                  "MRMR", "ReliefF", "Spectral", "HSICLasso", "BAHSIC"),
+                  "MRMR", "ReliefF", "Spectral", "HSICLasso", "BAHSIC", "HKL"),
 }  # fmt: skip
 
 DATASETS = ("make_wide", "iter_wide_chunks", "make_additive", "make_xor", "make_ring")

@@ -297,7 +297,9 @@ def test_the_guide_runs():
     assert names["relief"].support_[relevant].all()
     assert not names["fisher"].support_[relevant].all()
     assert (names["relief"].weights_ < 0).any()
-    assert all(f"`{cls.__name__}`" in text for cls in EVERY)
+    assert names["hkl"].path_.at(n_features=2).names == ("x2", "x6")
+    assert "x2 x6" in names["hkl"].kernels(names["pair"]).kernel.tolist()
+    assert all(f"`{name}`" in text for name in kp.baselines.__all__)
 
 
 def test_text_columns_are_refused():

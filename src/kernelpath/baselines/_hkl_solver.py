@@ -15,7 +15,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve, solve
 
 from kernelpath.baselines._hkl_lattice import Array, Lattice, Node, parents, sources
