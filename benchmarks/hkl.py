@@ -30,9 +30,10 @@ import kernelpath as kp  # noqa: E402
 TRIALS, ROWS, COLUMNS = 10, 200, 10
 PARTS, NOISE = 0.15, 0.3  # of the product
 PAIR = {0, 1}
-RIVALS = ("lp-kta", "gmkl", "hsic-lasso", "mutual-info", "f-test", "bahsic", "gmkl-product", "l1kr")
-BANDWIDTHS = (1.0, 2.0)
-OUTER, INNER = 5, 3
+RIVALS = ("lp-kta", "gmkl", "hsic-lasso", "mutual-info", "f-test", "bahsic", "l1kr")
+WIDTHS = (1.0, 2.0)
+OUTER, INNER = 3, 3
+STRENGTHS = 15
 BUDGETS = (0.03, 0.3, 1.0, 4.0)  # norm budgets of L1KR
 LARGEST_GAP = 1e-3
 
@@ -50,7 +51,7 @@ def product_table(seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 def pair_by_hkl(kernel: str, X: np.ndarray, y: np.ndarray) -> tuple[bool, Any]:
     """Whether the last point with two features has the pair, and the model."""
-    model = kp.baselines.HKL(kernel=kernel).fit(X, y)
+    model = kp.baselines.HKL(lattice=kernel).fit(X, y)
     if 2 not in model.path_.sizes:
         return False, model
     return set(np.flatnonzero(model.path_.at(n_features=2).support)) == PAIR, model
@@ -107,11 +108,11 @@ Predictor = Callable[[np.ndarray, np.ndarray, np.ndarray], tuple[np.ndarray, flo
 def by_hkl(X: np.ndarray, y: np.ndarray, new: np.ndarray) -> tuple[np.ndarray, float]:
     """Width and strength by folds; also the number of features."""
     errors = []
-    for bandwidth in BANDWIDTHS:
+    for sigma in WIDTHS:
         folds = KFold(INNER, shuffle=True, random_state=1).split(X)
         each = []
         for train, test in folds:
-            model = kp.baselines.HKL(bandwidth=bandwidth).fit(X[train], y[train])
+            model = kp.baselines.HKL(sigma=sigma, strengths=STRENGTHS).fit(X[train], y[train])
             each.append(
                 [
                     np.mean((model.predict(X[test], position=k) - y[test]) ** 2)
@@ -120,9 +121,9 @@ def by_hkl(X: np.ndarray, y: np.ndarray, new: np.ndarray) -> tuple[np.ndarray, f
             )
         length = min(map(len, each))
         mean = np.mean([one[:length] for one in each], axis=0)
-        errors.append((mean.min(), bandwidth, int(mean.argmin())))
-    _, bandwidth, position = min(errors)
-    model = kp.baselines.HKL(bandwidth=bandwidth).fit(X, y)
+        errors.append((mean.min(), sigma, int(mean.argmin())))
+    _, sigma, position = min(errors)
+    model = kp.baselines.HKL(sigma=sigma, strengths=STRENGTHS).fit(X, y)
     position = min(position, len(model.path_) - 1)
     return model.predict(new, position=position), float(model.path_.n_selected[position])
 

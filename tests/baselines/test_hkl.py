@@ -122,7 +122,7 @@ def test_the_optimum_over_all_kernels(kind, n, d, beta, root):
         assert set(point.nodes) == chosen
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(st.integers(0, 10**6), st.sampled_from(["gaussian", "polynomial"]), st.booleans())
 def test_properties_of_a_path(seed, kind, few):
     Z, y = table(10 if few else 30, 5, seed)
@@ -238,7 +238,7 @@ def test_what_a_fit_leaves(tmp_path):
 
 @pytest.mark.parametrize("kernel", ["gaussian", "polynomial"])
 def test_predictions(kernel):
-    model = HKL(kernel=kernel).fit(X[:60], VALUES[:60])
+    model = HKL(lattice=kernel).fit(X[:60], VALUES[:60])
     error = np.mean((model.predict(X[60:]) - VALUES[60:]) ** 2)
     assert error < 0.2 * VALUES.var()
     residual = VALUES[:60] - model.predict(X[:60])
@@ -290,7 +290,7 @@ def test_columns_that_tell_nothing_or_the_same():
     assert model.weights_[[0, -1]].tolist() == [0.0, 0.0]
     assert [one.tolist() for one in model.ties_] == [[2, 7]]
     few = np.where(X > 3.0, 1.0, 0.0)  # two values have one polynomial
-    names = HKL(kernel="polynomial").fit(few, VALUES).kernels(24).kernel
+    names = HKL(lattice="polynomial").fit(few, VALUES).kernels(24).kernel
     assert not names.str.contains("^", regex=False).any()
 
 
@@ -320,12 +320,19 @@ def test_where_the_path_ends():
         HKL(max_kernels=3).fit(X, VALUES)
 
 
+def test_a_default_for_more_columns():
+    assert HKL()._beta(10) == HKL()._beta(13) == 2.0
+    for d in (14, 32, 500):
+        assert (1 + (1 + HKL()._beta(d)) ** -2) ** d == pytest.approx(4.0)
+    assert HKL(beta=3).fit(X, VALUES).beta_ == 3.0
+
+
 def test_an_interaction_with_weak_parts():
     """Main effects alone explain hardly anything; the product, chosen after them, does."""
     rng = np.random.default_rng(2)
     A = rng.normal(size=(150, 8))
     y = A[:, 2] * A[:, 6] + 0.2 * A[:, 2] + 0.2 * rng.normal(size=150)
-    model = HKL(kernel="polynomial", beta=1.5).fit(A, y)
+    model = HKL(lattice="polynomial", beta=2.0, strengths=10).fit(A, y)
     assert set(model.path_.at(n_features=2).names) == {"x2", "x6"}
     assert "x2 x6" in set(model.kernels().kernel)
 
@@ -333,12 +340,13 @@ def test_an_interaction_with_weak_parts():
 @pytest.mark.parametrize(
     ("model", "words"),
     [
-        (HKL(kernel="rbf"), "kernel must be one of"),
-        (HKL(bandwidth=0.0), "bandwidth must be a number from 0.01 to 100"),
-        (HKL(kernel="polynomial", bandwidth=2.0), "bandwidth=2.0 has no effect"),
-        (HKL(degree=2), "degree=2 has no effect with kernel='gaussian'"),
-        (HKL(kernel="polynomial", degree=0), "degree must be"),
+        (HKL(lattice="rbf"), "lattice must be one of"),
+        (HKL(sigma=0.0), "sigma must be a number from 0.01 to 100"),
+        (HKL(lattice="polynomial", sigma=2.0), "sigma=2.0 has no effect"),
+        (HKL(degree=2), "degree=2 has no effect with lattice='gaussian'"),
+        (HKL(lattice="polynomial", degree=0), "degree must be"),
         (HKL(beta=0.5), "beta must be"),
+        (HKL(beta="aut"), "did you mean 'auto'"),
         (HKL(root_weight=-1.0), "root_weight must be"),
         (HKL(strengths=0), "strengths must be"),
         (HKL(strengths=[]), "strengths must be a whole number or several numbers"),

@@ -34,22 +34,23 @@ from kernelpath.utils.words import counted
 if TYPE_CHECKING:
     import pandas as pd
 
-KERNELS = ("gaussian", "polynomial")
+LATTICES = ("gaussian", "polynomial")
 LEAST_ROWS, MOST_ROWS = 3, 1000
 MOST_COLUMNS = 1000
 MOST_NUMBERS = 2**27  # of the matrices of all features, and of those of the hull: 1 GB each
 MOST_KERNELS = 500  # with a weight: a step solves for all of them
 MOST_DEGREE = 10
+AUTO, LEAST_BETA, MOST_MORE = "auto", 2.0, 4.0
 NARROWEST, WIDEST = 0.01, 100.0  # standard deviations
 LARGEST, SMALLEST = 1.0, 1e-5  # strengths
 WEAKEST, STRONGEST = 1e-10, 1e6
 LEAST_TOL = 1e-9
 WHOLE_PATH, FULL, REACHED = "strengths", "kernels", "features"
 IDLE = (
-    Idle("degree", lambda own: own.kernel == "gaussian",
-         "with kernel='gaussian': it is that of the polynomials"),
-    Idle("bandwidth", lambda own: own.kernel == "polynomial",
-         "with kernel='polynomial': it is that of the Gaussian kernels"),
+    Idle("degree", lambda own: own.lattice == "gaussian",
+         "with lattice='gaussian': it is that of the polynomials"),
+    Idle("sigma", lambda own: own.lattice == "polynomial",
+         "with lattice='polynomial': it is that of the Gaussian kernels"),
 )  # fmt: skip
 
 
@@ -74,16 +75,18 @@ class HKL(PathSelector):
     n_features_to_select : int, sequence of int, or "all", optional
         The path ends before a point with more features than the largest of them.  Default, and
         "all": no bound.
-    kernel : {"gaussian", "polynomial"}
+    lattice : {"gaussian", "polynomial"}
         Of standardised columns.  Gaussian kernels of one feature are centred over the rows, with a
         diagonal of mean 1, so that a product has little of its parts; the polynomials are
         orthonormal over the rows, for a normal column nearly those of Hermite.
-    bandwidth : float
+    sigma : float
         Width of the Gaussian kernels in standard deviations, from 0.01 to 100.
     degree : int
         Largest degree of a feature in a product of polynomials, from 1 to 10.
-    beta : float
-        How much more a kernel costs than its parts, at least 1.
+    beta : float or "auto"
+        How much more a kernel costs than its parts, from 1 to 100.  "auto" is 2 up to 13 columns
+        and grows with more, so that the sum of the sufficient condition stays of the size of its
+        first term: :math:`(1 + (1 + \beta)^{-2})^p \le 4` for p columns.
     root_weight : float
         :math:`d` of the root, the constant kernel, which is that of the whole function: it pulls
         like a ridge.  In the paper's formula it is 1; smaller ones choose fewer features.
@@ -111,6 +114,8 @@ class HKL(PathSelector):
         Mean squared errors of rows left out, the weights of the kernels staying as they are.
     weights_ : ndarray of shape (n_features,)
     support_ : ndarray of bool, shape (n_features,)
+    beta_ : float
+        The one that was used.
     n_kernels_, n_explored_ : ndarray of int, shape (n_points,)
         Kernels that are chosen, and those that the proof looked at one by one.
     end_ : {"strengths", "kernels", "features"}
@@ -145,7 +150,7 @@ class HKL(PathSelector):
     >>> import kernelpath as kp
     >>> X = np.random.default_rng(0).normal(size=(100, 6))
     >>> y = X[:, 1] + X[:, 4] + 2 * X[:, 1] * X[:, 4]
-    >>> model = kp.baselines.HKL(2, kernel="polynomial").fit(X, y)
+    >>> model = kp.baselines.HKL(2, lattice="polynomial").fit(X, y)
     >>> sorted(model.kernels().kernel)
     ['x1', 'x1 x4', 'x4']
     >>> bool((model.path_.gaps <= 1e-3 * model.path_.values).all())
@@ -159,10 +164,10 @@ class HKL(PathSelector):
         self,
         n_features_to_select: Any = None,
         *,
-        kernel: str = "gaussian",
-        bandwidth: float = 1.0,
+        lattice: str = "gaussian",
+        sigma: float = 1.0,
         degree: int = 3,
-        beta: float = 4.0,
+        beta: Any = "auto",
         root_weight: float = 0.1,
         strengths: Any = 25,
         max_kernels: int = 1000,
@@ -170,8 +175,8 @@ class HKL(PathSelector):
         task: str = "auto",
     ) -> None:
         self.n_features_to_select = n_features_to_select
-        self.kernel = kernel
-        self.bandwidth = bandwidth
+        self.lattice = lattice
+        self.sigma = sigma
         self.degree = degree
         self.beta = beta
         self.root_weight = root_weight
@@ -207,7 +212,8 @@ class HKL(PathSelector):
         with progress_bar():
             begin("kernels")
             self._lattice = self._made_lattice(Z)
-            hull = Hull(self._lattice, target, float(self.beta), float(self.root_weight))
+            self.beta_ = self._beta(Z.shape[1])
+            hull = Hull(self._lattice, target, self.beta_, float(self.root_weight))
             self._points, self.end_ = self._followed(hull, most)
         self._keep(table, y, task)
         return self
@@ -274,9 +280,14 @@ class HKL(PathSelector):
         return infer_task(y, self.task)
 
     def _made_lattice(self, Z: NDArray[np.float64]) -> Lattice:
-        if self.kernel == "gaussian":
-            return GaussianLattice(Z, float(self.bandwidth))
+        if self.lattice == "gaussian":
+            return GaussianLattice(Z, float(self.sigma))
         return PolynomialLattice(Z, int(self.degree))
+
+    def _beta(self, n_columns: int) -> float:
+        if not isinstance(self.beta, str):
+            return float(self.beta)
+        return max(LEAST_BETA, float((MOST_MORE ** (1.0 / n_columns) - 1.0) ** -0.5 - 1.0))
 
     # -- the path ----------------------------------------------------------------------------------
 
@@ -288,7 +299,7 @@ class HKL(PathSelector):
     def _followed(self, hull: Hull, most: int) -> tuple[list[Solved], str]:
         """Points from the largest strength downwards, and why there are no more."""
         most_kernels = MOST_KERNELS
-        if self.kernel == "gaussian":
+        if self.lattice == "gaussian":
             most_kernels = min(most_kernels, MOST_NUMBERS // hull.lattice.n_rows**2)
         strengths, points = self._strengths(), list[Solved]()
         update = begin("path")
@@ -410,7 +421,7 @@ class HKL(PathSelector):
         say_new_holes(table, self._holes)
         table = Imputer(self._fill).apply(table)
         # Far away a Gaussian kernel is 0, wherever that is; a polynomial goes on and on.
-        farthest = FARTHEST if self.kernel == "gaussian" else np.inf
+        farthest = FARTHEST if self.lattice == "gaussian" else np.inf
         Z = self._columns.transform(table.values, farthest)
         with np.errstate(over="ignore", invalid="ignore"):
             found = self._lattice.cross(point.nodes, point.zeta, Z) @ point.dual - point.offset
@@ -439,14 +450,17 @@ class HKL(PathSelector):
 
     def _check_settings(self) -> None:
         check_budgets(self.n_features_to_select)
-        checks.one_of("kernel", self.kernel, KERNELS)
+        checks.one_of("lattice", self.lattice, LATTICES)
         checks.one_of("task", self.task, TASKS)
         checks.real(
-            "bandwidth", self.bandwidth, at_least=NARROWEST, at_most=WIDEST,
+            "sigma", self.sigma, at_least=NARROWEST, at_most=WIDEST,
             must=f"be a number from {NARROWEST:g} to {WIDEST:g}",
         )  # fmt: skip
         checks.whole("degree", self.degree, at_least=1, at_most=MOST_DEGREE)
-        checks.real("beta", self.beta, at_least=1, at_most=100)
+        if isinstance(self.beta, str):
+            checks.one_of("beta", self.beta, [AUTO], "a number")
+        else:
+            checks.real("beta", self.beta, at_least=1, at_most=100)
         checks.real("root_weight", self.root_weight, at_least=0, at_most=100)
         checks.whole("max_kernels", self.max_kernels, at_least=1)
         checks.real("tol", self.tol, at_least=LEAST_TOL, at_most=0.1)
