@@ -241,6 +241,7 @@ def test_predictions(kernel):
     model = HKL(lattice=kernel).fit(X[:60], VALUES[:60])
     error = np.mean((model.predict(X[60:]) - VALUES[60:]) ** 2)
     assert error < 0.2 * VALUES.var()
+    assert model.score(X[60:], VALUES[60:]) == pytest.approx(1 - error / VALUES[60:].var())
     residual = VALUES[:60] - model.predict(X[:60])
     expected = model._unit * 60 * model.path_[model.position_].parameter
     np.testing.assert_allclose(
@@ -255,7 +256,7 @@ def test_predictions(kernel):
 def test_two_classes():
     model = HKL().fit(X, LABELS)
     assert model.classes_.tolist() == ["no", "yes"]
-    assert np.mean(model.predict(X) == LABELS) > 0.9
+    assert model.score(X, LABELS) == np.mean(model.predict(X) == LABELS) > 0.9
     assert model.support_[[1, 4]].all()
     other = HKL().fit(X, LABELS == "no")
     np.testing.assert_allclose(other.decision_function(X), -model.decision_function(X), atol=1e-6)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils.validation import check_is_fitted
 
 from kernelpath.baselines._base import CLASSES, NUMBERS
@@ -28,6 +29,7 @@ from kernelpath.tables.targets import TASKS, as_vector, check_lengths, encode_ta
 from kernelpath.utils import checks
 from kernelpath.utils.checks import Idle, is_whole, refuse_idle
 from kernelpath.utils.progress import begin, progress_bar
+from kernelpath.utils.units import in_units, size_exponent
 from kernelpath.utils.warn import warn
 from kernelpath.utils.words import counted
 
@@ -445,6 +447,24 @@ class HKL(PathSelector):
         if not hasattr(self, "classes_"):
             return values
         return np.asarray(self.classes_[(values > 0.0).astype(np.intp)])
+
+    def score(self, X: Any, y: ArrayLike) -> float:
+        """Coefficient of determination, or for classes the share of rows that are right.
+
+        Parameters
+        ----------
+        X : like in ``fit``
+        y : array of shape (n_samples,)
+
+        Returns
+        -------
+        float
+        """
+        target, found = as_vector(y), self.predict(X)
+        if hasattr(self, "classes_"):
+            return float(accuracy_score(target, found))
+        unit = size_exponent(np.abs(target).max())  # the score is free of units
+        return float(r2_score(in_units(target, unit), in_units(found, unit)))
 
     # -- settings ----------------------------------------------------------------------------------
 
