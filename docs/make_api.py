@@ -48,7 +48,7 @@ METHODS = {
                   "MRMR", "ReliefF", "Spectral", "HSICLasso", "BAHSIC",
                   "ForestRanking", "PermutationImportance", "RFESVM", "MutualInformation",
                   "VarianceFilter", "CARS", "CenteredKTA", "Uniform", "L1SVMPath", "L1MKLPath",
-                  "SMOMKL"),
+                  "SMOMKL", "HKL"),
 }  # fmt: skip
 
 DATASETS = ("make_wide", "iter_wide_chunks", "make_additive", "make_xor", "make_ring")

@@ -84,6 +84,8 @@ MODELS = {
     "BAHSIC linear": (lambda: baselines.BAHSIC(2, "linear"), NUMBERS),
     "HSICLasso": (lambda: baselines.HSICLasso(2), LABELS),
     "HSICLasso numbers": (lambda: baselines.HSICLasso(2), NUMBERS),
+    "HKL": (lambda: baselines.HKL(2, strengths=6), LABELS),
+    "HKL numbers": (lambda: baselines.HKL(2, strengths=6), NUMBERS),
 }  # fmt: skip
 REGRESSIONS = [name for name, (_, y) in MODELS.items() if y is NUMBERS]
 LOOSE = {

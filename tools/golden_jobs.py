@@ -430,7 +430,7 @@ def baselines(out: Recorder) -> None:
 BASELINES = (
     *("FSV", "L1SVM", "R2W2", "SVMLW", "SVRLW", "Fisher", "ForwardStepwise"),
     *("L0Approximation", "LassoLW", "ChiSquare", "GiniIndex", "InformationGain", "KruskalWallis"),
-    *("MRMR", "ReliefF", "Spectral", "BAHSIC", "HSICLasso", "SMOMKL"),
+    *("MRMR", "ReliefF", "Spectral", "BAHSIC", "HSICLasso", "SMOMKL", "HKL"),
 )
 
 # -- PathCV ---------------------------------------------------------------------------------------

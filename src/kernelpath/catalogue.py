@@ -191,6 +191,12 @@ def _l1kr(task: str, sizes: Any) -> Any:
     return kind(norm_budget=L1KR_BUDGETS, search_branches=False)
 
 
+def _hkl(task: str, sizes: Any, **settings: Any) -> Any:
+    from kernelpath.baselines.hkl import HKL
+
+    return HKL("all" if sizes is None else list(sizes), task=task, **settings)
+
+
 def _ranker(name: str) -> Callable[..., Any]:
     def make(task: str, sizes: Any, *, seed: int = 0, **settings: Any) -> Any:
         from kernelpath.estimators.rankers import Ranker
@@ -310,6 +316,13 @@ _ENTRIES = (
         "Song, Smola, Gretton, Bedo, Borgwardt. Feature selection via dependence maximization. "
         "Journal of Machine Learning Research, 2012.",
         "baselines", _baseline("BAHSIC", takes_task=True), most_rows=5000,
+    ),
+    Method(
+        "hkl", "Hierarchical kernel learning", "path",
+        "kernels of features and of their products, each chosen after its parts",
+        "Bach. Exploring large feature spaces with hierarchical multiple kernel learning. Advances "
+        "in Neural Information Processing Systems, 2009.",
+        "baselines", _hkl, most_classes=2, most_rows=1000,
     ),
     Method(
         "svm-lw", "SVM, largest weights", "ranking",

@@ -333,6 +333,8 @@ def test_the_guide_runs():
     assert not names["fisher"].support_[relevant].all()
     assert (names["relief"].weights_ < 0).any()
     assert names["lasso"].path_.gaps.max() < 1e-9
+    assert names["hkl"].path_.at(n_features=2).names == ("x2", "x6")
+    assert "x2 x6" in names["hkl"].kernels(names["pair"]).kernel.tolist()
     assert all(f"`{cls.__name__}`" in text for cls in ALL)
 
 

@@ -75,6 +75,7 @@ SELECTORS = {
     "R2W2": baselines.R2W2(3),
     "BAHSIC": baselines.BAHSIC(3, drop=0.5),
     "HSICLasso": baselines.HSICLasso(3, sigma=0.5),
+    "HKL": baselines.HKL(3, sigma=0.5, strengths=[0.3, 0.1, 0.03]),
     "SVMLW": baselines.SVMLW([1, 2, 4]),
     "L0Approximation": baselines.L0Approximation(np.array([1, 2])),
     "ChiSquare": baselines.ChiSquare(3),

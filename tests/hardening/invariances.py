@@ -70,6 +70,8 @@ SUBJECTS = (
     Subject("BAHSIC", kp.baselines.BAHSIC, CLASSES, ROUNDING),
     Subject("HSICLasso, classes", kp.baselines.HSICLasso, CLASSES, SOLVER),
     Subject("HSICLasso, numbers", kp.baselines.HSICLasso, NUMBERS, SOLVER),
+    Subject("HKL, classes", kp.baselines.HKL, CLASSES, SOLVER),
+    Subject("HKL, numbers", kp.baselines.HKL, NUMBERS, SOLVER),
     Subject("FSV", kp.baselines.FSV, CLASSES, SOLVER),
     Subject("L0Approximation", kp.baselines.L0Approximation, CLASSES, SOLVER),
     Subject("L1SVM", kp.baselines.L1SVM, CLASSES, 1e-3),

@@ -51,6 +51,7 @@ CLASSIFIERS = {
     "L1MKLPath": lambda: baselines.L1MKLPath(max_features=2),
     "SMOMKL": lambda: baselines.SMOMKL(2),
     "L1SVMPath": lambda: baselines.L1SVMPath(max_features=2),
+    "HKL": lambda: baselines.HKL(2, strengths=6),
     "GiniIndex": lambda: baselines.GiniIndex(2),
     "MRMR": lambda: baselines.MRMR(2),
     "ReliefF": lambda: baselines.ReliefF(2),
@@ -68,6 +69,7 @@ REGRESSORS = {
     "ForwardStepwise": lambda: baselines.ForwardStepwise(2),
     "BAHSIC": lambda: baselines.BAHSIC(2),
     "HSICLasso": lambda: baselines.HSICLasso(2),
+    "HKL": lambda: baselines.HKL(2, strengths=6),
 }
 ESTIMATORS = [
     pytest.param(make, y, id=f"{name}-{kind}")

@@ -19,6 +19,7 @@ from kernelpath.baselines.fisher import Fisher
 from kernelpath.baselines.forest import ForestRanking, PermutationImportance
 from kernelpath.baselines.fsv import FSV
 from kernelpath.baselines.gini import GiniIndex
+from kernelpath.baselines.hkl import HKL
 from kernelpath.baselines.hsic_lasso import HSICLasso
 from kernelpath.baselines.information_gain import InformationGain
 from kernelpath.baselines.kruskal_wallis import KruskalWallis
@@ -45,6 +46,7 @@ __all__ = [
     "BAHSIC",
     "CARS",
     "FSV",
+    "HKL",
     "L1SVM",
     "MRMR",
     "R2W2",
