@@ -17,9 +17,7 @@ from kernelpath.baselines import (
 )
 
 ALL = [getattr(kp.baselines, name) for name in kp.baselines.__all__]
-PATHS = {"HKL"}  # no ranking, though it is told of budgets: tests of its own
-# The others have a path of their own.
-EVERY = [cls for cls in ALL if cls.is_ranking and cls.__name__ not in PATHS]
+EVERY = [cls for cls in ALL if cls.is_ranking]  # the others have a path of their own
 FOR_CLASSES = [cls for cls in EVERY if "classification" in cls.TASKS]
 FOR_NUMBERS = [cls for cls in EVERY if "regression" in cls.TASKS]
 IN_UNITS = (ChiSquare, VarianceFilter)  # methods that take columns as they are
