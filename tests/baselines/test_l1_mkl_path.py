@@ -136,6 +136,16 @@ def test_any_table_has_a_certified_path(seed, n, d, kind, kernel, shift):
     assert points[-1].strength <= 0.02 * strengths[0] * (1 + 1e-9)
 
 
+def test_columns_that_are_nearly_the_same():
+    rng = np.random.default_rng(21)
+    A, label = table_of(30, 8, 21)
+    A = np.column_stack([A, A[:, 0] + 1e-6 * rng.normal(size=30), A[:, 1] - 1e-5 * A[:, 2]])
+    A = (A - A.mean(axis=0)) / A.std(axis=0)
+    for kernel in ("rbf", "linear"):
+        points = MKLPath(factors_of(A, kernel), label).run(99, 0.02)
+        assert max(one.gap for one in points) < 1e-5
+
+
 def test_the_gap_sees_a_wrong_point(small):
     A, label, points = small
     path = MKLPath(factors_of(A), label)

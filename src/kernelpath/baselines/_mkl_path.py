@@ -23,6 +23,7 @@ from scipy.special import expit, xlogy
 MOST_NEWTON = 25
 SOLVED = 1e-10  # residual of the equations
 OVER = 1e-8  # relative; what is over the strength by less is not
+MOST_OVER = 2e-6  # no further beyond, where kernels nearly are the same and change places
 FIRST_STEP, LARGEST_STEP, SMALLEST_STEP = 0.05, 0.3, 1e-11  # of the strength
 GROWTH = 1.5
 CORNERS = 30  # tries to find the first event of a step
@@ -81,7 +82,7 @@ class MKLPath:
     """
 
     def __init__(self, factors: list[NDArray[np.float64]], label: NDArray[np.float64]) -> None:
-        self._label = label
+        self._label, self._over = label, OVER
         self._factors = np.concatenate(factors, axis=1)
         self._ends = np.cumsum([0, *(factor.shape[1] for factor in factors)])
 
@@ -102,7 +103,9 @@ class MKLPath:
         if now.strength <= 0.0:
             return points
         while now.strength > lowest and len(now.active) <= most:
-            if step < SMALLEST_STEP:
+            if step < SMALLEST_STEP and self._over < MOST_OVER:
+                self._over, step = 10.0 * self._over, FIRST_STEP
+            elif step < SMALLEST_STEP:
                 raise RuntimeError(
                     "the path of multiple kernels does not get on, as two kernels nearly are the "
                     "same; leave one of such columns out, or raise smallest_ratio"
@@ -204,7 +207,7 @@ class MKLPath:
             after = self._rooms(there)
             if event is not None:
                 after[event] = 0.0
-            late = np.flatnonzero(after < -OVER)
+            late = np.flatnonzero(after < -self._over)
             if len(late) == 0:
                 return there, event
             rooms = np.maximum(before[late], 0.0)

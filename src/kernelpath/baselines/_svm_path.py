@@ -27,6 +27,7 @@ PIVOT = 1e-9  # smaller rates of change are rounding errors
 TIE = 1e-11  # relative; nearer to each other, two events are one
 STILL = 1e-10  # relative; a shorter step goes nowhere
 END = 1e-10  # of the first strength, at which the path has come to its end
+LAST_GAP = 1e-9  # up to which the end counts as that of the path without a cost of the norm
 PATIENCE = 20  # exchanges for each row and column without a step, which exact numbers never need
 
 
@@ -206,9 +207,12 @@ class SVMPath:
             self._exchange(event, edge)
             self._primal()
             tell(len(self._basis.columns))
+        self._dual()
+        before = self._corner()
         self._strength = 0.0
         self._dual()
-        corners.append(self._corner())
+        # With nearly dependent columns what is left of the strength may be no rounding error.
+        corners.append(min(self._corner(), before, key=lambda one: max(one.gap, LAST_GAP)))
         return corners[:-1] if len(corners[-1].columns) > self._most else corners
 
     # -- the point of a basis ---------------------------------------------------------------------

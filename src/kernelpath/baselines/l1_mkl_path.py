@@ -60,7 +60,9 @@ class L1MKLPath(OwnPathBaseline):
     The paper adds a logarithmic barrier to smooth the corners of the path.  Here the equations are
     written in the weights :math:`\eta_j`, in which they are smooth between two events, so there is
     no barrier, and no bias from it.  No matrix of rows by rows is needed for features without a
-    weight: a kernel is the product of a factor with 10 to 20 columns, within a relative 1e-8.
+    weight: a kernel is the product of a factor with 10 to 20 columns, within a relative 1e-8.  Gaps
+    are rounding errors; where two columns are nearly but not quite the same, events are let pass
+    that are late by a relative 1e-5 at most, and the gaps say so.
 
     References
     ----------
