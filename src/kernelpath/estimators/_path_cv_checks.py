@@ -52,6 +52,7 @@ from kernelpath.evaluation.splits import (
     fewer_rows,
     folds_of_rest,
     make_splits,
+    not_alone,
     warn_of_rare_classes,
 )
 from kernelpath.evaluation.study import Copies, Split, Study, inner_of, unit_of_scores
@@ -94,13 +95,12 @@ from kernelpath.utils.progress import begin
 from kernelpath.utils.provenance import fingerprint
 from kernelpath.utils.sample_weights import weight_argument
 from kernelpath.utils.warn import warn
-from kernelpath.utils.words import counted, listed
+from kernelpath.utils.words import counted
 
 if TYPE_CHECKING:
     from kernelpath.estimators.path_cv import PathCV
 
 SMALLEST_CLASS_WEIGHT = 1e-9
-MOST_NAMED = 5  # classes that were left out
 FEWEST_SAMPLED = 1000  # rows: fewer would say little of a table that has more
 
 
@@ -265,7 +265,7 @@ def _make_study(
     rows, y, groups = given.rows, given.y, given.groups
     sample_weight, cv = given.sample_weight, given.cv
     kind, classes, y = _check_target(model, y, sample_weight, own)
-    if kind == "classification" and groups is None and (some := _not_alone(y, cv)) is not None:
+    if kind == "classification" and groups is None and (some := not_alone(y, cv)) is not None:
         left_out += LeftOut(alone=len(y) - len(some))
         given = replace(given, y=y).take(some)
         rows, y, sample_weight, cv = given.rows, given.y, given.sample_weight, given.cv
@@ -310,27 +310,6 @@ def _make_study(
         if own:
             say_how_classes_count(model.scoring, y, kind, class_weight)
     return study, splits, scoring
-
-
-def _not_alone(y: NDArray, cv: Any) -> NDArray[np.intp] | None:
-    """Rows whose class has another row, if some have none; the others cannot be judged by folds.
-
-    None where all stay, or where too little would be left: then folds say what is wrong.
-    """
-    known, code, count = np.unique(y, return_inverse=True, return_counts=True)
-    kept = np.flatnonzero(count[code] > 1)
-    if not checks.is_whole(cv) or len(kept) == len(y):
-        return None
-    if np.count_nonzero(count > 1) < 2 or 2 * len(kept) < len(y) or count.max() < cv:
-        return None
-    left = known[count == 1]
-    text = (
-        f"Left out: {counted(len(left), 'row')}, {'each ' if len(left) > 1 else ''}the only one of "
-        f"its class ({listed([repr(one) for one in left.tolist()[:MOST_NAMED]])}"
-        f"{', ...' if len(left) > MOST_NAMED else ''}); merge rare classes to keep them."
-    )
-    warn(text)
-    return kept
 
 
 def _with_fewer_rows(

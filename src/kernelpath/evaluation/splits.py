@@ -17,7 +17,9 @@ from kernelpath.evaluation.study import Split, Study, make_splitter
 from kernelpath.tables.table import unmasked
 from kernelpath.utils import checks
 from kernelpath.utils.warn import warn
-from kernelpath.utils.words import counted
+from kernelpath.utils.words import counted, listed
+
+MOST_NAMED = 5  # classes that were left out
 
 
 def make_splits(
@@ -181,6 +183,27 @@ def _check_fold(number: int, y: NDArray, train: NDArray, test: NDArray, kind: st
             f"The training rows of fold {number} lack the class {missing[0]!r}: all its rows, or "
             "all its groups, fall into one fold. Use stratified or fewer folds, or drop the class."
         )
+
+
+def not_alone(y: NDArray, cv: Any) -> NDArray[np.intp] | None:
+    """Rows whose class has another row, if some have none; the others cannot be judged by folds.
+
+    None where all stay, or where too little would be left: then folds say what is wrong.
+    """
+    known, code, count = np.unique(y, return_inverse=True, return_counts=True)
+    kept = np.flatnonzero(count[code] > 1)
+    if not checks.is_whole(cv) or len(kept) == len(y):
+        return None
+    if np.count_nonzero(count > 1) < 2 or 2 * len(kept) < len(y) or count.max() < cv:
+        return None
+    left = known[count == 1]
+    text = (
+        f"Left out: {counted(len(left), 'row')}, {'each ' if len(left) > 1 else ''}the only one of "
+        f"its class ({listed([repr(one) for one in left.tolist()[:MOST_NAMED]])}"
+        f"{', ...' if len(left) > MOST_NAMED else ''}); merge rare classes to keep them."
+    )
+    warn(text)
+    return kept
 
 
 def warn_of_rare_classes(cv: Any, y: NDArray, splits: list[Split]) -> None:
