@@ -67,8 +67,10 @@ class Kind(StrEnum):
 
 DATES = (Kind.DATE, Kind.DAY_FIRST, Kind.MONTH_FIRST)
 WRITTEN = (Kind.POINT, Kind.COMMA)
+NUMBERS = (Kind.NUMBER, *WRITTEN)
 CODED = (Kind.CATEGORY, Kind.ORDERED)
 """Kinds whose values have codes."""
+HELD = {**dict.fromkeys(DATES, "dates"), Kind.DURATION: "durations"}
 
 
 @dataclass(frozen=True)
@@ -141,8 +143,8 @@ class ColumnReading:
         column = _without_arrow(column)
         if self.kind in (*DATES, Kind.DURATION):
             return self._read_times(column, name)
-        if self.kind in (Kind.NUMBER, *WRITTEN):
-            return self._read_numbers(column, name)
+        if self.kind in NUMBERS:
+            return numbers_again(column, self.kind)[1]
         assert self.categories is not None
         known = column if isinstance(column.dtype, pd.CategoricalDtype) else None
         values = (without_missing_texts(column) if known is None else known).astype(object)
@@ -175,17 +177,46 @@ class ColumnReading:
         what = "dates" if self.kind in DATES else "durations"
         raise DataError(f"Column {name!r} held {what} in fit; give them again.")
 
-    def _read_numbers(self, column: Any, name: str) -> NDArray[np.float64]:
-        import pandas as pd
 
-        known = without_missing_texts(column, MARKS)
-        if self.kind in WRITTEN and pd.api.types.infer_dtype(known, skipna=True) == "string":
-            numbers = numbers_as_written(known, self.kind)
-        else:
-            numbers = pd.to_numeric(known, errors="coerce")
-        if (numbers.isna() & known.notna()).any():
-            raise DataError(f"X holds text in column {name!r}, which held numbers in fit.")
-        return numbers.to_numpy(dtype=np.float64, na_value=np.nan)
+def numbers_again(
+    column: Any, kind: Kind = Kind.NUMBER
+) -> tuple[ColumnReading, NDArray[np.float64]]:
+    """A column of new rows that held numbers in fit, and how it is read.
+
+    Text is read as it was in fit or, where that fails, as it says itself.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> reading, values = numbers_again(pd.Series(["1,8", "2", None]))
+    >>> reading.kind.value, values.tolist()
+    ('number as written with a decimal comma', [1.8, 2.0, nan])
+    """
+    import pandas as pd
+
+    column = _without_arrow(column)
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        column = column.astype(object)
+    plain = pd.api.types.is_numeric_dtype(column.dtype)
+    if plain and not pd.api.types.is_complex_dtype(column.dtype):
+        return ColumnReading(Kind.NUMBER), column.to_numpy(dtype=np.float64, na_value=np.nan)
+    held = "text"
+    known = without_missing_texts(column, MARKS)
+    written = pd.api.types.infer_dtype(known, skipna=True)
+    if written == "string" and kind in WRITTEN:
+        numbers = numbers_as_written(known, kind)
+        if numbers[known.notna()].notna().all():
+            return ColumnReading(kind), numbers.to_numpy(dtype=np.float64)
+    if written.startswith("mixed"):  # numbers beside text that is numbers
+        numbers = pd.to_numeric(known, errors="coerce")
+        if numbers[known.notna()].notna().all():
+            return ColumnReading(Kind.NUMBER), numbers.to_numpy(dtype=np.float64)
+    elif not plain:
+        reading, values = ColumnReading.learn(known)
+        if reading.kind in NUMBERS:
+            return reading, values
+        held = HELD.get(reading.kind, held)
+    raise DataError(f"X holds {held} in column {str(column.name)!r}, which held numbers in fit.")
 
 
 def _without_arrow(column: Any) -> Any:

@@ -16,7 +16,7 @@ from sklearn.utils.validation import column_or_1d, validate_data
 from kernelpath.errors import DataError, MissingValuesWarning, ReadingWarning, naming
 from kernelpath.tables.constraints import Constraints, columns_of
 from kernelpath.tables.encoding import TableEncoder
-from kernelpath.tables.kinds import Kind
+from kernelpath.tables.kinds import WRITTEN, Kind
 from kernelpath.tables.missing import Imputer, LeftOut, rows_to_keep, without_holes
 from kernelpath.tables.table import (
     Table,
@@ -188,7 +188,10 @@ def _of_kind(kind: type, name: str) -> Any:
 
 
 def say_what_is_new(table: Table, encoder: TableEncoder, needed: NDArray[np.intp]) -> None:
-    """Say in one warning which categories ``fit`` has not seen."""
+    """Say in one warning each which categories ``fit`` has not seen, and how text became numbers.
+
+    Text that is read as in ``fit`` is not worth a word.
+    """
     parts = []
     for j in needed.tolist():
         reading = encoder.readings.get(j)
@@ -204,6 +207,20 @@ def say_what_is_new(table: Table, encoder: TableEncoder, needed: NDArray[np.intp
             "no other.",
             ReadingWarning,
         )
+    names = table.names if encoder.names is None else encoder.names
+    kinds = {j: one.kind for j, one in table.readings.items() if j in set(needed.tolist())}
+    if said := written_anew(kinds, encoder, names):
+        warn(said, ReadingWarning)
+
+
+def written_anew(kinds: Mapping[int, Kind], encoder: TableEncoder, names: NDArray | None) -> str:
+    """A sentence about columns of new rows whose numbers are written otherwise than in ``fit``."""
+    parts = []
+    for kind in WRITTEN:
+        columns = [j for j, one in kinds.items() if one is kind is not encoder.kind(j)]
+        if columns:
+            parts.append(SAID[kind].format(column_list(np.array(columns), names)))
+    return f"New rows were {'; '.join(parts)}." if parts else ""
 
 
 def say_new_holes(

@@ -23,11 +23,13 @@ from numpy.typing import NDArray
 
 from kernelpath.errors import DataError, naming
 from kernelpath.tables.kinds import (
+    NUMBERS,
     ColumnReading,
     Kind,
     days_of,
     is_identifier,
     may_name_rows,
+    numbers_again,
     stray_text,
 )
 from kernelpath.utils.provenance import fingerprint
@@ -572,9 +574,7 @@ def frame_as_table(frame: Any, readings: dict[int, ColumnReading] | None = None)
         values[:, ~other] = _numeric(frame.loc[:, ~other])
     learned: dict[int, ColumnReading] = {}
     for j in np.flatnonzero(other).tolist():
-        reading, values[:, j] = _read_column(frame.iloc[:, j], j, readings)
-        if reading is not None:
-            learned[j] = reading
+        learned[j], values[:, j] = _read_column(frame.iloc[:, j], j, readings)
     categorical = nothing
     categorical[[j for j, one in learned.items() if one.kind is Kind.CATEGORY]] = True
     return Table(values, names, categorical, readings=learned)
@@ -599,20 +599,14 @@ def _no_numbers(frame: Any, names: NDArray) -> NDArray[np.bool_]:
 
 def _read_column(
     column: Any, place: int, readings: dict[int, ColumnReading] | None
-) -> tuple[ColumnReading | None, NDArray[np.float64]]:
-    """A column as numbers, and how it was read; None where it holds numbers of new rows."""
+) -> tuple[ColumnReading, NDArray[np.float64]]:
+    """A column as numbers, and how it was read; new rows as those of fit were."""
     if readings is None:
         return ColumnReading.learn(column)
-    known = readings.get(place)
-    return (None, _as_numbers_again(column)) if known is None else (known, known.read(column))
-
-
-def _as_numbers_again(column: Any) -> NDArray[np.float64]:
-    """A column of new rows that held numbers in fit and has another type now."""
-    reading, values = ColumnReading.learn(column)
-    if reading.kind is not Kind.NUMBER:
-        raise DataError(f"X holds text in column {str(column.name)!r}, which held numbers in fit.")
-    return values
+    known = readings.get(place, ColumnReading(Kind.NUMBER))
+    if known.kind in NUMBERS:
+        return numbers_again(column, known.kind)
+    return known, known.read(column)
 
 
 def _numeric(frame: Any) -> NDArray:
