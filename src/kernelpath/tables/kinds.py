@@ -115,7 +115,7 @@ class ColumnReading:
             return found
         values = known.dropna()
         try:
-            categories = list(dict.fromkeys(values.tolist()))
+            categories = _labels(values)
         except TypeError:
             kind = type(values.iloc[0]).__name__
             raise DataError(
@@ -128,9 +128,9 @@ class ColumnReading:
     @classmethod
     def _of_categories(cls, column: Any) -> tuple[ColumnReading, NDArray[np.float64]]:
         if column.cat.ordered:
-            reading = cls(Kind.ORDERED, column.cat.categories.tolist())
+            reading = cls(Kind.ORDERED, _labels(column.cat.categories))
         else:  # in the order of their first row, whatever the type says of absent ones
-            reading = cls(Kind.CATEGORY, column.dropna().unique().tolist())
+            reading = cls(Kind.CATEGORY, _labels(column.dropna().unique()))
         return reading, reading.read(column)
 
     def read(self, column: Any) -> NDArray[np.float64]:
@@ -152,6 +152,8 @@ class ColumnReading:
         text = self.categories and all(isinstance(value, str) for value in self.categories)
         if numbers and text:
             raise DataError(f"X holds numbers in column {name!r}, which held text in fit.")
+        if pd.api.types.infer_dtype(values, skipna=True) != "string":
+            values = values.map(_label, na_action="ignore").astype(object)
         codes = pd.Index(self.categories, dtype=object).get_indexer(values)
         new = float("nan") if self.kind is Kind.ORDERED else float(len(self.categories))
         result = np.where(codes < 0, new, codes).astype(np.float64)
@@ -217,6 +219,24 @@ def numbers_again(
             return reading, values
         held = HELD.get(reading.kind, held)
     raise DataError(f"X holds {held} in column {str(column.name)!r}, which held numbers in fit.")
+
+
+def _labels(values: Any) -> list:
+    """Distinct values, as `_label` tells them apart; a TypeError for what cannot be told apart."""
+    return [*dict.fromkeys(map(_label, dict.fromkeys(values.tolist())))]
+
+
+def _label(value: Any) -> Any:
+    """A category as files can hold it: text, a number, a truth value; of others their text.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> _label(pd.Interval(0, 1)), _label(np.int64(3)), _label("Ulm")
+    ('(0, 1]', 3, 'Ulm')
+    """
+    plain = value.item() if isinstance(value, np.generic) else value
+    return plain if isinstance(plain, str | int | float | bool) else str(value)
 
 
 def _without_arrow(column: Any) -> Any:
