@@ -156,6 +156,20 @@ def test_identifiers_are_left_out_and_said():
         kp.LpKTASelector().fit(frame[["name"]], y)
 
 
+def test_identifiers_are_named_with_their_counts():
+    streets = [f"street {i % 38}" for i in range(62)] + [None]
+    frame = pd.DataFrame({"street": streets, "x": np.arange(63) % 7 / 3})
+    with pytest.warns(ReadingWarning) as said:
+        kp.LpKTASelector().fit(frame, np.arange(63) // 32)
+    assert [str(one.message) for one in said] == [
+        "Left out as identifiers, whose values name rows (identifiers='keep' counts them): column "
+        "'street' (38 values in 62 rows)."
+    ]
+    many = pd.DataFrame({f"s{j}": streets for j in range(9)} | {"x": frame["x"]})
+    with pytest.warns(ReadingWarning, match=r"'s2' \(38 values in 62 rows\) and 6 more\.$"):
+        kp.LpKTASelector().fit(many, np.arange(63) // 32)
+
+
 def test_how_numbers_were_written_is_said_and_kept_for_new_rows():
     frame = pd.DataFrame({"price": [f"{i},5" for i in range(40)], "x": np.arange(40) % 7 / 3})
     with pytest.warns(ReadingWarning, match="decimal comma: column 'price'"):

@@ -3,8 +3,9 @@
 Numbers and booleans stay what they are, nullable ones with NaN.  Text and categories become codes,
 for the kernel of categories; ordered categories their place in the order; dates and
 durations days; text that is all numbers, or all dates, what it says, also with a decimal comma,
-thousands apart, a percent sign or that of a currency.  A column in which nearly every row has a
-value of its own and whose values are names, not measurements, is an identifier.
+thousands apart, a percent sign or that of a currency.  A column whose values are names of rows,
+not measurements, is an identifier: text with more distinct values than half of the rows, and row
+numbers.
 """
 
 from __future__ import annotations
@@ -82,6 +83,8 @@ class ColumnReading:
     kind : Kind
     categories : list or None
         Values by their codes.
+    counts : tuple of int or None
+        Of an identifier: distinct values, and rows that have one.
 
     Examples
     --------
@@ -95,6 +98,7 @@ class ColumnReading:
 
     kind: Kind
     categories: list | None = None
+    counts: tuple[int, int] | None = None
 
     @classmethod
     def learn(cls, column: Any) -> tuple[ColumnReading, NDArray[np.float64]]:

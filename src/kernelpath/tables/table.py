@@ -12,7 +12,7 @@ import datetime
 import numbers
 import os
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -143,11 +143,11 @@ class Table:
         for j in found:
             self._refuse_stray_text(j)
         values = self.values.astype(np.float64, copy=True)
+        own = {j: ColumnReading(Kind.IDENTIFIER, None, _counts(values[:, j])) for j in found}
         values[:, found] = 0.0
         categorical = self.categorical.copy()
         categorical[found] = False
-        readings = self.readings | dict.fromkeys(found, ColumnReading(Kind.IDENTIFIER))
-        return replace(self, values=values, categorical=categorical, readings=readings)
+        return replace(self, values=values, categorical=categorical, readings=self.readings | own)
 
     def _refuse_stray_text(self, column: int) -> None:
         """Refuse measurements that are read as text, and would be left out, for a slip."""
@@ -201,6 +201,12 @@ class Table:
         return f"C{label[1:]} {one if len(columns) == 1 else many}"
 
 
+def _counts(values: NDArray[np.float64]) -> tuple[int, int]:
+    """Distinct values of a column, and rows that have one."""
+    seen = values[~np.isnan(values)]
+    return len(np.unique(seen)), len(seen)
+
+
 def take_columns(values: Any, columns: NDArray[np.intp]) -> Any:
     """Some columns of an array or sparse matrix."""
     if sp.issparse(values):
@@ -223,8 +229,15 @@ def quoted_name(name: Any) -> str:
     return repr(text if len(text) < 60 else text[:56] + "...")
 
 
-def column_list(columns: NDArray[np.intp], names: Any = None, limit: int = 5) -> str:
+def column_list(
+    columns: NDArray[np.intp],
+    names: Any = None,
+    limit: int = 5,
+    remarks: Mapping[int, str] | None = None,
+) -> str:
     """Name some columns in a message: by name, or by number where there are no names.
+
+    ``remarks`` on some of them stand behind their names.
 
     Examples
     --------
@@ -233,6 +246,7 @@ def column_list(columns: NDArray[np.intp], names: Any = None, limit: int = 5) ->
     """
     first = columns[:limit].tolist()
     shown = [str(c) if names is None else quoted_name(names[c]) for c in first]
+    shown = [name + (remarks or {}).get(c, "") for c, name in zip(first, shown)]
     more = f" and {len(columns) - limit:,} more" if len(columns) > limit else ""
     return ("column " if len(columns) == 1 else "columns ") + ", ".join(shown) + more
 
