@@ -83,7 +83,13 @@ def test_empty_and_unknown_files(tmp_path, refuse):
     (tmp_path / "empty.csv").touch()
     refuse(tmp_path / "empty.csv", "is empty")
     (tmp_path / "table.xlsx").write_bytes(b"PK")
-    refuse(tmp_path / "table.xlsx", "unknown ending '.xlsx'", ".csv", ".parquet")
+    way = "as CSV, or read it with pandas and give the frame to kp.PathCV"
+    refuse(tmp_path / "table.xlsx", f"unknown ending '.xlsx': save the sheet {way}", ".parquet")
+    for name in ("table.json", "table.json.gz", "table.dta"):
+        (tmp_path / name).write_bytes(b"{}")
+        refuse(tmp_path / name, f"save the table {way}")
+    (tmp_path / "table.png").write_bytes(b"x")
+    refuse(tmp_path / "table.png", "unknown ending '.png': use .csv")
 
 
 @pytest.mark.parametrize("ending", ["parquet", "csv.gz", "npz", "feather"])
