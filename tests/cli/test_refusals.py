@@ -7,7 +7,16 @@ import gzip
 import numpy as np
 import pytest
 
-from cli.helpers import assert_refused, contents, done, run, run_program, save_csv
+from cli.helpers import (
+    FOLDS,
+    assert_refused,
+    contents,
+    done,
+    make_frame,
+    run,
+    run_program,
+    save_csv,
+)
 
 
 @pytest.fixture
@@ -220,3 +229,9 @@ def test_as_a_program(tmp_path):
     assert_refused(result, "no such file")
     assert contents(tmp_path) == {}
     assert run_program("path", "--foo").returncode == 2
+
+
+def test_measures_of_two_classes_name_those_of_several(tmp_path):
+    file = save_csv(tmp_path, make_frame().assign(outcome=list("abc") * 20))
+    result = run("path", file, "-t", "outcome", *FOLDS[:4], "--scoring", "roc_auc")
+    assert_refused(result, "--scoring roc_auc does not work", "give --scoring roc_auc_ovr")
