@@ -404,6 +404,11 @@ def plain_array(values: Any, name: str = "X") -> Any:
     kernelpath.errors.DataError: y is a masked array with missing values; fill them, as with
     y.filled().
     """
+    if isinstance(values, str):
+        own = quoted_name(values)
+        raise DataError(
+            f"{name} is the name {own}; give the column itself, {name}=df[{own}], and X without it."
+        )
     values = unmasked(values, name)
     dtype = getattr(values, "dtype", None)
     if getattr(dtype, "kind", "") in DATES:
