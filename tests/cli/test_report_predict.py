@@ -301,3 +301,11 @@ def test_labels_that_begin_like_formulas(tmp_path, frame):
     done("path", file, "-t", "outcome", *FOLDS, "-o", tmp_path / "run")
     found = {row[0] for row in lines(done("predict", tmp_path / "run", file).stdout)[1:]}
     assert found == {"'=1+1", "-"}
+
+
+def test_whole_labels_stay_whole_where_some_are_missing(tmp_path, frame):
+    labels = frame["outcome"].eq("sick").astype("Int64").where(frame.index != 3)
+    file = save_csv(tmp_path, frame.assign(outcome=labels))
+    done("path", file, "-t", "outcome", *FOLDS, "-o", tmp_path / "run")
+    found = {row[0] for row in lines(done("predict", tmp_path / "run", file).stdout)[1:]}
+    assert found == {"0", "1"}

@@ -263,6 +263,32 @@ def without_missing_texts(column: Any, marks: tuple[str, ...] = ()) -> Any:
     return column.mask(column.isin((*MISSING_TEXTS, *marks)))
 
 
+def whole_with_holes(values: Any) -> Any:
+    """A column of nullable integers as objects, if values are missing: NumPy makes fractions of it.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> whole_with_holes(pd.Series([1, None], dtype="Int64")).tolist()
+    [1, None]
+    """
+    if hasattr(values, "columns") and len(values.columns) == 1 and hasattr(values, "iloc"):
+        column = whole_with_holes(values.iloc[:, 0])
+        return column[:, None] if isinstance(column, np.ndarray) else values
+    dtype = getattr(values, "dtype", None)
+    nullable = re.match("u?int", str(dtype).lower()) and not isinstance(dtype, np.dtype)
+    if not nullable or not hasattr(values, "to_list"):
+        return values
+    import pandas as pd
+
+    cells = np.array(values.to_list(), dtype=object)
+    missing = pd.isna(cells)
+    if missing.any():
+        cells[missing] = None
+        return cells
+    return values
+
+
 def _is_date(dtype: Any) -> bool:
     import pandas as pd
 

@@ -31,6 +31,7 @@ from kernelpath.tables.kinds import (
     may_name_rows,
     numbers_again,
     stray_text,
+    whole_with_holes,
 )
 from kernelpath.utils.provenance import fingerprint
 from kernelpath.utils.units import FAR, exponents_of, in_units, sizes_of
@@ -410,6 +411,7 @@ def plain_array(values: Any, name: str = "X") -> Any:
             f"{name} is the name {own}; give the column itself, {name}=df[{own}], and X without it."
         )
     values = unmasked(values, name)
+    values = whole_with_holes(values) if name == "y" else values
     dtype = getattr(values, "dtype", None)
     if getattr(dtype, "kind", "") in DATES:
         raise DataError(f"{name} holds values of the type {dtype}; convert to numbers or drop.")
