@@ -94,7 +94,6 @@ def summarize_path(
     return maker.finish()
 
 
-@working("summary")
 def usable_columns(model: PathCV) -> int:
     """Columns that can be selected, as the headline of the model counts them."""
     run = vars(model).get("_run")
@@ -105,6 +104,7 @@ def usable_columns(model: PathCV) -> int:
     return n_usable({"data": data})
 
 
+@working("summary")
 def summarize_cv(model: PathCV, left_out: LeftOut | None = None) -> dict[str, Any]:
     """Summary of a fitted cross-validation; without training rows the data are left out.
 
