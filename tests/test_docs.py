@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import runpy
 from pathlib import Path
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 
 import kernelpath as kp
+from kernelpath.errors import ReadingWarning
 from kernelpath.kernels import _formulas
 
 ROOT = Path(__file__).parents[1]
@@ -175,21 +177,30 @@ def test_the_guide_to_nmmkl_runs():
     assert [point.names for point in names["path"]] == [("x2",), ("x0", "x1")]
 
 
-def test_the_guide_to_constraints_runs():
-    names: dict = {}
+def shown_values(block: str) -> dict[str, str]:
+    """Expressions of one line with the value that a comment behind them shows."""
+    lines = re.findall(r"^(\S.*?)  +# (.+)$", block, flags=re.M)
+    return {code: shown for code, shown in lines if isinstance(ast.parse(code).body[0], ast.Expr)}
+
+
+def test_the_guide_to_constraints_runs_and_shows_what_it_finds():
     page = GUIDE / "constraints.md"
-    first, second = (block.replace("cv=5", "cv=3") for block in python_blocks(page))
-    exec(compile(first, "constraints.md", "exec"), names)
-    path = names["model"].path_
-    assert path.sizes.tolist() == [1, 2, 4, 5, 7]
-    assert "sizes          # 1, 2, 4, 5, 7:" in first
-    assert path.at(n_features=2).names == ("scan", "age")
+    names = run_page(page)
+    shown = shown_values("\n".join(python_blocks(page)))
+    assert len(shown) == 5
+    for code, value in shown.items():  # at the end of the page, all of them
+        assert str(eval(code, names)) == value, code
     with pytest.raises(kp.DataError) as error:
-        path.at(n_features=3)
+        names["model"].path_.at(n_features=3)
     assert str(error.value) in page.read_text(encoding="utf-8")
-    exec(compile(second, "constraints.md", "exec"), names)
-    assert 0 < names["cheap"].operating_point_.cost <= 25
-    assert "scan" not in names["cheap"].operating_point_.feature_names
+
+
+def test_the_guide_to_any_table_runs(capsys):
+    with pytest.warns(ReadingWarning, match="left out as identifiers.*'name'"):
+        names = run_page(GUIDE / "any_table.md")
+    chosen, predicted = capsys.readouterr().out.splitlines()
+    assert chosen == str(names["model"].operating_point_.feature_names)
+    assert predicted.count("True") + predicted.count("False") == 3
 
 
 def test_the_guide_to_l1kr_runs():

@@ -239,7 +239,7 @@ def test_a_path_that_selects_nothing_says_so(tmp_path, table):
 def test_without_matplotlib_all_but_the_picture_is_written(tmp_path, table, monkeypatch):
     done("path", table, "-t", "outcome", "-o", tmp_path)
 
-    def missing(*args):
+    def missing(*args, **options):
         raise ImportError("Plots need matplotlib, which is not installed")
 
     monkeypatch.setattr("kernelpath.report.displays.path.save_plot", missing)

@@ -7,7 +7,16 @@ import gzip
 import numpy as np
 import pytest
 
-from cli.helpers import assert_refused, contents, done, run, run_program, save_csv
+from cli.helpers import (
+    FOLDS,
+    assert_refused,
+    contents,
+    done,
+    make_frame,
+    run,
+    run_program,
+    save_csv,
+)
 
 
 @pytest.fixture
@@ -83,7 +92,13 @@ def test_empty_and_unknown_files(tmp_path, refuse):
     (tmp_path / "empty.csv").touch()
     refuse(tmp_path / "empty.csv", "is empty")
     (tmp_path / "table.xlsx").write_bytes(b"PK")
-    refuse(tmp_path / "table.xlsx", "unknown ending '.xlsx'", ".csv", ".parquet")
+    way = "as CSV, or read it with pandas and give the frame to kp.PathCV"
+    refuse(tmp_path / "table.xlsx", f"unknown ending '.xlsx': save the sheet {way}", ".parquet")
+    for name in ("table.json", "table.json.gz", "table.dta"):
+        (tmp_path / name).write_bytes(b"{}")
+        refuse(tmp_path / name, f"save the table {way}")
+    (tmp_path / "table.png").write_bytes(b"x")
+    refuse(tmp_path / "table.png", "unknown ending '.png': use .csv")
 
 
 @pytest.mark.parametrize("ending", ["parquet", "csv.gz", "npz", "feather"])
@@ -214,3 +229,9 @@ def test_as_a_program(tmp_path):
     assert_refused(result, "no such file")
     assert contents(tmp_path) == {}
     assert run_program("path", "--foo").returncode == 2
+
+
+def test_measures_of_two_classes_name_those_of_several(tmp_path):
+    file = save_csv(tmp_path, make_frame().assign(outcome=list("abc") * 20))
+    result = run("path", file, "-t", "outcome", *FOLDS[:4], "--scoring", "roc_auc")
+    assert_refused(result, "--scoring roc_auc does not work", "give --scoring roc_auc_ovr")

@@ -218,6 +218,22 @@ def test_categories(tmp_path, frame):
     assert_refused(run("predict", out, numbers), "numbers.csv: column 'town' holds numbers")
 
 
+def test_numbers_may_be_written_otherwise_than_those_of_the_run(tmp_path, scored, frame):
+    expected = done("predict", scored, save_csv(tmp_path, frame.round(2), "points.csv")).stdout
+    commas = tmp_path / "commas.csv"
+    frame.round(2).to_csv(commas, sep=";", decimal=",", index=False)
+    text = frame.round(2).assign(g3=[str(x).replace(".", ",") for x in frame["g3"].round(2)])
+    text.to_parquet(tmp_path / "text.parquet")
+    text.assign(g3=text["g3"].astype("category")).to_parquet(tmp_path / "categories.parquet")
+    for file in (commas, tmp_path / "text.parquet", tmp_path / "categories.parquet"):
+        found = done("predict", scored, file)
+        assert found.stdout == expected
+        assert "read as numbers with a decimal comma: column" in found.stderr
+    dates = tmp_path / "dates.parquet"
+    frame.assign(g3=pd.Timestamp("2020-01-01")).to_parquet(dates)
+    assert_refused(run("predict", scored, dates), "'g3' holds dates, where the model had numbers")
+
+
 def test_what_predict_refuses(tmp_path, scored, plain, frame, table):
     assert_refused(run("predict", plain, table), "holds no model.kpmodel", "--cv")
     assert_refused(run("predict", tmp_path / "none", table), "no such file or folder")
@@ -285,3 +301,11 @@ def test_labels_that_begin_like_formulas(tmp_path, frame):
     done("path", file, "-t", "outcome", *FOLDS, "-o", tmp_path / "run")
     found = {row[0] for row in lines(done("predict", tmp_path / "run", file).stdout)[1:]}
     assert found == {"'=1+1", "-"}
+
+
+def test_whole_labels_stay_whole_where_some_are_missing(tmp_path, frame):
+    labels = frame["outcome"].eq("sick").astype("Int64").where(frame.index != 3)
+    file = save_csv(tmp_path, frame.assign(outcome=labels))
+    done("path", file, "-t", "outcome", *FOLDS, "-o", tmp_path / "run")
+    found = {row[0] for row in lines(done("predict", tmp_path / "run", file).stdout)[1:]}
+    assert found == {"0", "1"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import time
@@ -22,7 +23,9 @@ from cli.helpers import (
 )
 from kernelpath.cli.run_folder import resume_folder
 from kernelpath.evaluation import run as folds_module
+from kernelpath.utils import progress
 
+LINES = progress.LogLines  # which other tests do without
 evaluate = folds_module.evaluate_fold
 
 
@@ -47,6 +50,7 @@ def test_an_interrupted_run_goes_on(monkeypatch, command):
     result = run(*arguments)
     assert_refused(result, "1 of 3 folds finished", "the same command goes on", code=130)
     assert not out.exists()
+    assert "Going on" not in result.stderr
     assert len(list(resume_folder(out).rglob("*.kpfold"))) >= 1
     traced = []
 
@@ -56,11 +60,26 @@ def test_an_interrupted_run_goes_on(monkeypatch, command):
         return evaluate(study, fold, train, test, result, **options)
 
     monkeypatch.setattr(folds_module, "evaluate_fold", watch)
-    done(*arguments)
+    monkeypatch.setattr(progress, "LogLines", LINES)
+    told = re.findall(r"Going on from an earlier run: (.*)\.\n", done(*arguments).stderr)
+    (known, total) = re.fullmatch(r"([\d,]+) of ([\d,]+) models are known", *told).groups()
+    assert 3 <= int(known) < int(total) / 2  # the sizes of a fold, with their tuning
     assert traced[:2] == [1, 2]  # the first fold was not computed again
     assert traced[2:8] == [0, 1, 2] * 2  # two references on the same folds
     assert sorted(p.name for p in out.iterdir()) == SCORED
     assert [p.name for p in out.parent.iterdir()] == ["run"]  # no resume folder is left
+
+
+@pytest.mark.parametrize("option", ["--quiet", "--json"])
+def test_quiet_runs_go_on_without_a_word(monkeypatch, command, option):
+    arguments, out = command
+    with monkeypatch.context() as patch:
+        patch.setattr(folds_module, "evaluate_fold", raising_in_fold(1, KeyboardInterrupt()))
+        assert run(*arguments).exit_code == 130
+    monkeypatch.setattr(progress, "LogLines", LINES)
+    result = done(*arguments, option)
+    assert "Going on" not in result.stdout + result.stderr
+    assert (out / "model.kpmodel").exists()
 
 
 def test_an_interrupt_before_anything_is_known_leaves_nothing(monkeypatch, command, tmp_path):

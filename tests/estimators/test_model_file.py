@@ -145,6 +145,32 @@ def test_categories_of_numbers_and_truth_values():
     _same(model, _round_trip(model), frame)
 
 
+CATEGORIES = {
+    "intervals": lambda x: pd.cut(x, 6),
+    "intervals without order": lambda x: pd.cut(x, 6).cat.as_unordered(),
+    "periods": lambda x: pd.to_datetime(x.rank(), unit="D").dt.to_period("M").astype("category"),
+    "dates": lambda x: pd.to_datetime((3 * x).round(), unit="D").astype("category"),
+    "numbers of NumPy": lambda x: pd.Categorical(list(np.array(x.round(), dtype=object))),
+    "tuples": lambda x: pd.Series([(round(one), "a") for one in x], dtype=object),
+    "numbers beside text": lambda x: x.round().map(lambda one: "low" if one < 0 else np.int64(one)),
+}
+
+
+@pytest.mark.parametrize("kind", CATEGORIES)
+def test_categories_of_any_type(kind, tmp_path):
+    frame = pd.DataFrame(X, columns=list("abcdef"))
+    frame["kind"] = CATEGORIES[kind](pd.Series(X[:, 0] + 3 * Y))
+    model = path_cv(kp.LpKTASelector(kernel="auto"), n_features=[1, 7], must_include=["kind"])
+    model.fit(frame, Y)
+    again = _round_trip(model)
+    _same(model, again, frame)
+    model.path_.save(tmp_path / "path.kpath")
+    assert kp.load_path(tmp_path / "path.kpath") == model.path_
+    text = frame.assign(kind=frame["kind"].map(str).astype(object))  # as a CSV file has it
+    if all(isinstance(one, str) for one in model._encoder.readings[6].categories):
+        np.testing.assert_array_equal(again.predict(text), model.predict(frame))
+
+
 def test_other_sizes():
     model = path_cv(rule="best").fit(X, Y)
     k = model.operating_point_.n_features

@@ -294,7 +294,7 @@ def test_nothing_that_is_brought_in_is_said_to_be_left_out(make):
     assert {"patient_id", "dose"} <= set(odd.columns[support])
     said = " ".join(str(one.message) for one in caught)
     assert "Left out" not in said
-    assert "come in only with their group: column 'patient_id'" in said
+    assert "come in only with their group (identifiers='keep' counts them): column 'pati" in said
     assert "Column 'site' is constant and will never be selected; column 'dose' is" in said
     with pytest.warns(UserWarning, match=".") as caught:
         make(must_include=["dose"]).fit(odd, LABELS)

@@ -249,3 +249,16 @@ def test_rows_whose_names_are_numbers_in_another_order_are_not_taken_by_place():
     model.predict(frame)
     with pytest.raises(kp.DataError, match="names should match"):
         model.predict(frame[[0, 1]])
+
+
+def test_numbers_that_are_written_otherwise_in_new_rows_are_read_and_said():
+    frame, y = people()
+    numbers = frame[["age", "height"]].round(2)
+    model = kp.PathCV(cv=3, n_features=[2], predictor="logistic", references=False)
+    expected = model.fit(numbers, y).predict(numbers)
+    text = numbers.map(lambda x: None if np.isnan(x) else str(x).replace(".", ","))
+    file = io.BytesIO()
+    model.save(file)
+    for one in (model, kp.load_model(io.BytesIO(file.getvalue()))):
+        with pytest.warns(ReadingWarning, match="New rows were read as numbers with a decimal c"):
+            np.testing.assert_array_equal(one.predict(text), expected)

@@ -291,3 +291,34 @@ def test_new_rows_of_a_frame():
         assert len(model.predict(frame.assign(town=None))) == len(frame)
     with pytest.raises(kp.DataError, match="text in column 'a'"):
         model.predict(frame.assign(a="x"))
+
+
+@pytest.mark.parametrize(
+    ("scoring", "instead"),
+    [
+        ("roc_auc", "roc_auc_ovr"), ("f1", "f1_macro"), ("precision", "precision_macro"),
+        ("recall", "recall_macro"), ("jaccard", "jaccard_macro"),
+    ],
+)  # fmt: skip
+def test_measures_of_two_classes_name_those_of_several(scoring, instead):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    y = np.digitize(X[:, 0], [-0.5, 0.5])
+    model = kp.PathCV(cv=3, n_features=[1], predictor="logistic", references=False, scoring=scoring)
+    words = rf"scoring='{scoring}' does not work .* with three classes or more give scoring='(\w+)'"
+    with pytest.raises(kp.DataError, match=words) as error:
+        model.fit(X, y)
+    assert f"'{instead}'" in str(error.value)
+    model.set_params(scoring=instead).fit(X, y)
+    assert np.isfinite(model.scores_.mean).all()
+
+
+@pytest.mark.parametrize("scoring", ["average_precision", "f1", "precision", "neg_brier_score"])
+def test_measures_of_one_class_say_how_to_name_it(scoring):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    model = kp.PathCV(cv=3, n_features=[1], predictor="logistic", references=False, scoring=scoring)
+    with pytest.raises(kp.DataError, match="name the class to be found 1 and the other 0, or give"):
+        model.fit(X, np.where(X[:, 0] > 0, "yes", "no"))
+    model.fit(X, (X[:, 0] > 0).astype(int))
+    assert np.isfinite(model.scores_.mean).all()

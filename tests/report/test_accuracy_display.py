@@ -5,14 +5,18 @@ from __future__ import annotations
 import io
 import subprocess
 import sys
+import warnings
 from itertools import pairwise
 
 import matplotlib as mpl
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib.figure import Figure
+from typer.testing import CliRunner
 
 import kernelpath as kp
+from kernelpath.cli.main import app
 from kernelpath.errors import DataError
 from kernelpath.evaluation.references import ReferenceScore
 from kernelpath.evaluation.scores import PathScores
@@ -20,6 +24,8 @@ from kernelpath.report.displays import _canvas as canvas
 from kernelpath.report.displays import accuracy
 from kernelpath.report.displays import path as displays
 from kernelpath.report.displays.accuracy import AccuracyDisplay, plot_scores, save_scores
+from kernelpath.report.displays.path import SizeDisplay
+from kernelpath.report.words import feature_words
 
 mpl.use("Agg")
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -118,12 +124,12 @@ def test_the_curves_are_the_scores():
 def test_words_around_the_curves():
     ax = shown(rising(), n_columns=30).plot()
     assert ax.get_title("left") == "Accuracy against number of features"
-    assert ax.get_xlabel() == "number of features (of 30 columns)"
+    assert ax.get_xlabel() == "number of features (of 30)"
     assert ax.get_ylabel() == "accuracy"
     assert labels(ax) == ["no features"]  # one curve needs no name
     ax = shown(rising(scoring="neg_log_loss"), x="fraction").plot()
     assert ax.get_title("left") == "Negative log loss against share of features"
-    assert ax.get_xlabel() == "share of 100,000 columns"
+    assert ax.get_xlabel() == "share of 100,000 features"
     assert ax.get_ylabel() == "negative log loss"
 
 
@@ -435,3 +441,40 @@ def test_scores_against_costs(plt):
     with pytest.raises(ValueError, match="fit with costs="):
         shown(scores, baselines={"forest": rising()}, x="cost")
     assert shown(rising([3], costs_per_fold=np.full((5, 1), 2.0)), x="cost").plot() is not None
+
+
+def test_one_number_of_features_everywhere(tmp_path):
+    """Of six columns one names rows and one is constant: four features, and no other number."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(60, 4)), columns=list("abcd"))
+    frame = frame.assign(person=[f"p{i}" for i in range(60)], site=1.0)
+    y = (frame["a"] + frame["b"] + frame["c"] > 0).astype(int)
+    model = kp.PathCV(cv=3, n_features=[1, 2], predictor="logistic", references=False, rule="best")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        model.fit(frame, y)
+    summary = model.summary()
+    words = feature_words(summary["data"])  # at the head of the page and on the terminal
+    assert words == "4 features (1 identifier and 1 constant column left out)"
+    for display in (AccuracyDisplay.from_model(model), AccuracyDisplay.from_summary(summary)):
+        assert display.plot().get_xlabel() == "number of features (of 4)"
+    assert SizeDisplay.from_summary(summary).plot().get_title("left") == "Features kept, of 4"
+    frame.assign(y=y).to_csv(tmp_path / "table.csv", index=False)
+    command = ["path", "table.csv", "-t", "y", "-o", "run", "--cv", "3", "--sizes", "1,2"]
+    drawn = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(tmp_path)
+        patch.setattr(AccuracyDisplay, "draw_on", _noting(drawn, AccuracyDisplay.draw_on))
+        patch.setattr(SizeDisplay, "_draw", _noting(drawn, SizeDisplay._draw))
+        result = CliRunner().invoke(app, [*command, "--predictor", "logistic"])
+    assert result.exit_code == 0, result.output
+    assert [one.n_columns for one in drawn if isinstance(one, AccuracyDisplay)] == [4]
+    assert [one.n_features for one in drawn if isinstance(one, SizeDisplay)] == [4]
+
+
+def _noting(drawn, method):
+    def noting(self, *args, **kwargs):
+        drawn.append(self)
+        return method(self, *args, **kwargs)
+
+    return noting

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 
 import pytest
 
@@ -235,6 +236,44 @@ def test_a_telephone_needs_no_sideways_scrolling(browser, tmp_path, case):
         if one.page.locator("#slider:enabled").count():
             one.page.locator("#slider").fill("0")
             assert one.page.evaluate("document.documentElement.scrollWidth") <= 375
+
+
+LINES = """() => Array.from(document.querySelectorAll(".name, .notices li, h1")).flatMap((node) => {
+  const found = [], range = document.createRange();
+  const walk = document.createTreeWalker(node, NodeFilter.SHOW_TEXT);
+  let before = null, letter = "";
+  while (walk.nextNode()) {
+    const text = walk.currentNode;
+    for (let i = 0; i < text.length; i += 1) {
+      range.setStart(text, i);
+      range.setEnd(text, i + 1);
+      const box = range.getBoundingClientRect();
+      if (before !== null && box.top > before + 3) found.push(letter + text.data[i]);
+      [before, letter] = [box.top, text.data[i]];
+    }
+  }
+  return found;
+})"""
+
+
+@pytest.mark.parametrize("width", [375, 1400])
+def test_names_are_broken_between_their_words(browser, tmp_path, width):
+    """Two letters in different lines are two words, or stand around a sign or before a capital."""
+    summary = scored()
+    names = ("YearsInCurrentRole", "total_charges_last_month", "EnvironmentSatisfaction",
+             "HTTPServerLoadAverage", "RelationshipSatisfactionOfTheLastYear")  # fmt: skip
+    for place, name in zip(summary["sizes"][-1]["features"], names):
+        summary["features"][place]["name"] = name
+    text = "Near copies: 'RelationshipSatisfactionOfTheLastYear' and 'EnvironmentSatisfaction'."
+    summary["notices"] = [{"kind": "copies", "text": text}]
+    with opened(browser, tmp_path, summary, viewport={"width": width, "height": 800}) as one:
+        one.page.locator("#slider").fill(str(len(summary["sizes"]) - 1))
+        pairs = one.page.evaluate(LINES)
+        shown = one.page.inner_text("#features")
+        assert one.complaints == []
+    assert [p for p in pairs if not re.search(r"[\s_/.:-]|[a-z][A-Z]|^[A-Z]{2}$", p)] == []
+    assert any(re.match("[a-z][A-Z]", p) for p in pairs) == (width == 375)
+    assert all(name in shown for name in names)
 
 
 def test_pictures_are_drawn_again_for_another_width(browser, tmp_path):

@@ -156,6 +156,20 @@ def test_identifiers_are_left_out_and_said():
         kp.LpKTASelector().fit(frame[["name"]], y)
 
 
+def test_identifiers_are_named_with_their_counts():
+    streets = [f"street {i % 38}" for i in range(62)] + [None]
+    frame = pd.DataFrame({"street": streets, "x": np.arange(63) % 7 / 3})
+    with pytest.warns(ReadingWarning) as said:
+        kp.LpKTASelector().fit(frame, np.arange(63) // 32)
+    assert [str(one.message) for one in said] == [
+        "Left out as identifiers, whose values name rows (identifiers='keep' counts them): column "
+        "'street' (38 values in 62 rows)."
+    ]
+    many = pd.DataFrame({f"s{j}": streets for j in range(9)} | {"x": frame["x"]})
+    with pytest.warns(ReadingWarning, match=r"'s2' \(38 values in 62 rows\) and 6 more\.$"):
+        kp.LpKTASelector().fit(many, np.arange(63) // 32)
+
+
 def test_how_numbers_were_written_is_said_and_kept_for_new_rows():
     frame = pd.DataFrame({"price": [f"{i},5" for i in range(40)], "x": np.arange(40) % 7 / 3})
     with pytest.warns(ReadingWarning, match="decimal comma: column 'price'"):
@@ -198,3 +212,37 @@ def test_new_dates_in_the_other_order_are_refused(form, new):
     reading, _ = ColumnReading.learn(fitted)
     with pytest.raises(kp.DataError, match="'when' held dates in fit; give them again"):
         reading.read(pd.Series([new], name="when"))
+
+
+WAYS = {
+    "decimal commas": lambda x: f"{x:.2f}".replace(".", ","),
+    "thousands": lambda x: f"{x:,.2f}",
+    "thousands before commas": lambda x: f"{x:,.2f}".translate(str.maketrans(",.", ".,")),
+    "percent": lambda x: f"{x:.2f} %",
+    "a currency": lambda x: f"{x:.2f} €",
+    "points": lambda x: f"{x:.2f}",
+}
+
+
+@pytest.mark.parametrize("new", WAYS)
+@pytest.mark.parametrize("fit", [None, *WAYS])
+def test_new_numbers_may_be_written_otherwise_than_those_of_fit(fit, new):
+    numbers = pd.Series([1234.5, 0.25, -2.75, 1000.5, 17.0])
+    fitted = numbers if fit is None else numbers.map(WAYS[fit])
+    encoder, table = TableEncoder.fit(pd.DataFrame({"x": fitted}))
+    np.testing.assert_array_equal(table.values[:, 0], numbers)
+    for kind in (object, "category"):
+        rows = pd.DataFrame({"x": numbers.map(WAYS[new]).astype(kind)})
+        np.testing.assert_array_equal(encoder.encode(rows)[:, 0], numbers)
+    np.testing.assert_array_equal(encoder.encode(pd.DataFrame({"x": numbers}))[:, 0], numbers)
+    for wrong in (["1,8", "low"], ["2020-01-01", "2020-02-01"]):
+        with pytest.raises(kp.DataError, match=r"holds (text|dates) in column 'x', which held num"):
+            encoder.encode(pd.DataFrame({"x": wrong}))
+
+
+def test_text_in_new_rows_of_an_array_is_no_code():
+    encoder, _ = TableEncoder.fit(np.array([[1.0, 2.0], [3.0, 5.0]]))
+    found = encoder.encode(np.array([["1,5", 2.0], ["2,5", 3.0]], dtype=object))
+    np.testing.assert_array_equal(found, [[1.5, 2.0], [2.5, 3.0]])
+    with pytest.raises(kp.DataError, match="holds text in column '0', which held numbers"):
+        encoder.encode(np.array([["a", 2.0], ["b", 3.0]], dtype=object))

@@ -11,6 +11,7 @@ from functools import cache
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from scipy import sparse
 
@@ -474,3 +475,27 @@ def test_why_one_class_is_left(make):
     y[:20] = "no"
     with pytest.raises(kp.DataError, match=r"20 rows of weight 0 are left out.*target 'yes'"):
         make().fit(frame, y, sample_weight=(x >= 20).astype(float))
+
+
+WHOLE = {
+    "nullable": lambda y: pd.Series(y, dtype="Int64"),
+    "Arrow": lambda y: pd.Series(y, dtype="int64[pyarrow]"),
+    "a frame": lambda y: pd.Series(y, dtype="Int64").to_frame("y"),
+    "polars": pl.Series,
+    "a list": list,
+}
+
+
+@pytest.mark.filterwarnings("ignore:A column-vector y was passed")
+@pytest.mark.parametrize("kind", WHOLE)
+@pytest.mark.parametrize("classifier", [True, False])
+def test_labels_beside_holes_stay_whole(kind, classifier):
+    X = pd.DataFrame({"a": np.arange(40) % 8 / 3.0, "b": np.cos(np.arange(40))})
+    labels = [int(one) for one in X["a"] > 1.0]
+    model = kp.GMKLClassifier(strengths=3)
+    if classifier:
+        model = kp.PathCV(cv=3, n_features=[1], predictor="logistic", references=False)
+    with pytest.warns(MissingValuesWarning, match="1 row without a target"):
+        model.fit(X, WHOLE[kind]([*labels[:3], None, *labels[4:]]))
+    assert model.classes_.dtype.kind == "i"
+    assert model.predict(X).dtype.kind == "i"

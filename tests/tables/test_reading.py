@@ -96,3 +96,19 @@ def test_a_comparison_leaves_out_rows_without_a_target():
             FRAME, target, ["lp-kta"], cv=3, n_features=[1], predictor="logistic", missing="impute"
         )
     assert found.model.plan_.n_rows == N - 5
+
+
+SELECTORS = (
+    kp.PathCV, kp.LpKTASelector, kp.GMKLClassifier, kp.NMMKLSelector, kp.L1KRRegressor,
+    kp.baselines.MRMR, kp.baselines.L1SVM, kp.baselines.HSICLasso, kp.baselines.Spectral,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("make", SELECTORS)
+def test_the_name_of_the_target_is_not_the_target(make):
+    frame = pd.DataFrame({"a": [1.0, 2.0, 3.0, 4.0], "sick": [0, 1, 0, 1]})
+    words = r"^y is the name 'sick'; give the column itself, y=df\['sick'\], and X without it\.$"
+    with pytest.raises(kp.DataError, match=words):
+        make().fit(frame, "sick")
+    with pytest.raises(kp.DataError, match=words):
+        kp.compare(frame, "sick")

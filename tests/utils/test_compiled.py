@@ -10,8 +10,10 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 import warnings
 from pathlib import Path
+from types import SimpleNamespace
 
 import numba
 import numpy as np
@@ -108,6 +110,7 @@ def twice(values):
 ASK = """
 import json, os, sys
 from pathlib import Path
+from types import SimpleNamespace
 import numpy as np
 import kernelpath.utils.compiled
 
@@ -206,6 +209,7 @@ def asides(monkeypatch):
     """What is said while loops are compiled."""
     said = []
     monkeypatch.setattr(module, "aside", said.append)
+    monkeypatch.setattr(module, "NOTICEABLE", 0.0)
     return said
 
 
@@ -214,10 +218,26 @@ def test_compiling_is_said_and_loading_is_not(fresh, asides):
     total = fresh()
     assert asides == []
     total(VALUES)
-    assert asides == ["compiling, once (about 10 s)", ""]
+    assert asides == [module.COMPILING, ""]
     total(VALUES)
     fresh()(VALUES)  # from the disk
     assert len(asides) == 2
+
+
+@jitted
+@pytest.mark.parametrize(("seconds", "told"), [(1e-3, [module.COMPILING, ""]), (1e3, [])])
+def test_only_compiling_that_takes_a_while_is_said(fresh, asides, monkeypatch, seconds, told):
+    total = fresh()
+    listener = module._Compiling()  # which has compiled nothing so far
+    monkeypatch.setattr(module, "NOTICEABLE", seconds)
+    happened = SimpleNamespace(data={"dispatcher": total})
+    listener.on_start(happened)
+    time.sleep(0.2)
+    listener.on_end(happened)
+    assert asides == told
+    listener.on_start(happened)  # many short times are a while
+    listener.on_end(happened)
+    assert asides == 2 * told
 
 
 @jitted
@@ -234,6 +254,7 @@ def test_compiling_of_others_is_not_ours_to_tell(asides):
 def test_no_garbage_is_collected_while_a_loop_is_compiled(fresh, monkeypatch):
     states = []
     monkeypatch.setattr(module, "aside", lambda text: states.append(gc.isenabled()))
+    monkeypatch.setattr(module, "NOTICEABLE", 0.0)
     assert fresh()(VALUES) == 7.5
     assert states == [False, False]
     assert gc.isenabled()
@@ -248,7 +269,7 @@ def test_garbage_is_collected_again_after_a_loop_that_cannot_be_compiled(asides)
     with pytest.raises(numba.TypingError):
         wrong(VALUES)
     assert gc.isenabled()
-    assert asides == ["compiling, once (about 10 s)", ""]
+    assert asides == [module.COMPILING, ""]
 
 
 def test_without_compilation_functions_stay_as_they_are(monkeypatch):
@@ -289,7 +310,7 @@ def test_the_first_run_says_that_it_compiles_and_no_other(tmp_path):
         )  # fmt: skip
         return done.stderr
 
-    assert log().count("kernelpath: compiling, once (about 10 s)\n") == 1
+    assert log().count(f"kernelpath: {module.COMPILING}\n") == 1
     assert "compiling" not in log()
     kept = {file: file.stat().st_size for file in (tmp_path / "kept").rglob("*.nbc")}
     smallest = min(kept, key=kept.get)

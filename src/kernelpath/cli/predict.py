@@ -27,6 +27,9 @@ from kernelpath.utils.words import counted
 if TYPE_CHECKING:
     import numpy as np
 
+    from kernelpath.tables.encoding import TableEncoder
+    from kernelpath.tables.kinds import Kind
+
 MOST_CELLS = 20_000_000  # of a dense block of rows
 
 
@@ -125,12 +128,12 @@ def _predict(
         )
     names = [str(name) for name in model.path_.feature_names]
     begin(f"reading {data.name}")
-    rows = NewRows(data, _needed(model, size), names, max_columns)
-    say_notes(rows.notes(model._encoder))
+    rows = NewRows(data, _needed(model, size), names, model._encoder, max_columns)
+    say_notes(rows.notes())
     columns: dict[str, list[Any]] = {"prediction": []}
     counted = _Counted(rows.n_rows, 2 if proba else 1)
-    warnings.simplefilter("ignore", ReadingWarning)  # new categories are among the notes
-    for block in rows.blocks(model._encoder) if rows.n_rows else ():
+    warnings.simplefilter("ignore", ReadingWarning)  # what is new is among the notes
+    for block in rows.blocks() if rows.n_rows else ():
         with counted.rows(len(block)):
             labels = np.asarray(model.predict(block, n_features=size))
         columns["prediction"] += labels.tolist()
@@ -223,24 +226,41 @@ class NewRows:
         Columns to find; others are not looked at.
     all_names : list of str
         All columns that the model was fitted on, in that order.
+    encoder : TableEncoder
+        How those were read.
     max_columns : int, optional
         Most columns to accept.
     """
 
     def __init__(
-        self, file: Path, needed: list[str], all_names: list[str], max_columns: int | None = None
+        self,
+        file: Path,
+        needed: list[str],
+        all_names: list[str],
+        encoder: TableEncoder,
+        max_columns: int | None = None,
     ) -> None:
+        from kernelpath.tables.kinds import NUMBERS
         from kernelpath.tables.read import read_columns
 
-        self.source, self._all = str(file), all_names
+        self.source, self._all, self._encoder = str(file), all_names, encoder
         self.columns, self.n_rows = read_columns(file, needed, all_names, max_columns)
+        self._kinds: dict[int, Any] = {}
+        for name, column in self.columns.items():  # whole: how text is read, all of it tells
+            place = self._all.index(name)
+            kind = encoder.kind(place)
+            if kind in NUMBERS:
+                self._kinds[place], self.columns[name] = self._numbers(name, column, kind)
 
-    def notes(self, encoder: Any) -> list[str]:
-        """What is odd about the rows, as sentences: values of text that the model has not seen."""
+    def notes(self) -> list[str]:
+        """What is odd about the rows, as sentences: new categories, numbers written otherwise."""
+        import numpy as np
+
         from kernelpath.cli.obstacles import columns_hold, quoted
+        from kernelpath.tables.reading import written_anew
 
-        known = {self._all[j]: set(values) for j, values in encoder.categories.items()}
-        notes = []
+        known = {self._all[j]: set(values) for j, values in self._encoder.categories.items()}
+        notes = [written_anew(self._kinds, self._encoder, np.array(self._all, dtype=object))]
         for name, column in self.columns.items():
             if name not in known:
                 continue
@@ -253,28 +273,25 @@ class NewRows:
                     f"{columns_hold([name], f'{few} in {rows}')}, which the model has not seen; "
                     "such a value is like no other."
                 )
-        return notes
+        return [note for note in notes if note]
 
-    def blocks(self, encoder: Any) -> Iterator[Any]:
+    def blocks(self) -> Iterator[Any]:
         """Yield rows as the model takes them; a column that it does not need is filled up."""
         step = max(1, MOST_CELLS // max(1, len(self._all)))
         for start in range(0, max(self.n_rows, 1), step):
-            yield self._block(slice(start, min(start + step, self.n_rows)), encoder)
+            yield self._block(slice(start, min(start + step, self.n_rows)))
 
-    def _block(self, rows: slice, encoder: Any) -> Any:
+    def _block(self, rows: slice) -> Any:
         import numpy as np
         import pandas as pd
 
         parts = {name: column[rows] for name, column in self.columns.items()}
-        for name, part in parts.items():
-            if self._all.index(name) not in encoder.readings:
-                parts[name] = self._numbers(name, part)
-        if encoder.names is not None and parts:
+        if self._encoder.names is not None and parts:
             return pd.DataFrame({name: _as_list(part) for name, part in parts.items()})
         values = np.full((rows.stop - rows.start, len(self._all)), np.nan, order="F")
         for name, part in parts.items():
             values[:, self._all.index(name)] = part
-        if encoder.names is None:
+        if self._encoder.names is None:
             return values
         return pd.DataFrame(values, columns=self._all)
 
@@ -289,26 +306,25 @@ class NewRows:
                 f"{self.source}: {columns_hold([name], 'numbers')}, where the model had text"
             )
 
-    def _numbers(self, name: str, part: Any) -> np.ndarray:
+    def _numbers(self, name: str, column: Any, kind: Kind) -> tuple[Kind, np.ndarray]:
         import numpy as np
         import pandas as pd
 
         from kernelpath.cli.obstacles import columns_hold
-        from kernelpath.tables.kinds import MARKS, without_missing_texts
+        from kernelpath.tables.kinds import numbers_again
 
+        series = pd.Series(column)
         try:
-            known = without_missing_texts(pd.Series(part), MARKS)
-            numbers = np.asarray(pd.to_numeric(known), dtype=np.float64)
-        except (TypeError, ValueError):
-            raise DataError(
-                f"{self.source}: {columns_hold([name], 'text')}, where the model had numbers"
-            ) from None
+            reading, numbers = numbers_again(series, kind)
+        except DataError:
+            held = columns_hold([name], "dates" if series.dtype.kind == "M" else "text")
+            raise DataError(f"{self.source}: {held}, where the model had numbers") from None
         if np.isinf(numbers).any():
             raise DataError(
                 f"{self.source}: {columns_hold([name], 'infinite values')}; correct them or remove "
                 "those rows"
             )
-        return numbers
+        return reading.kind, numbers
 
 
 def _as_list(values: Any) -> Any:

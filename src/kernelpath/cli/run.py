@@ -28,7 +28,7 @@ from kernelpath.path.feature_path import FeaturePath, PathPoint
 from kernelpath.path.points import nearest_sizes
 from kernelpath.report.summary import ever_selected, summarize_cv
 from kernelpath.report.summary_data import describe_counts
-from kernelpath.report.words import feature_words, row_words
+from kernelpath.report.words import feature_words, n_usable, row_words
 from kernelpath.tables.missing import LeftOut
 from kernelpath.tables.read import LoadedTable
 from kernelpath.tables.reading import training_table
@@ -410,7 +410,7 @@ def write_run(run: Run, summary: dict[str, Any], record: Record, folder: Path) -
     header, rows = run.selected()
     ranked = [(rank, *row) for rank, row in enumerate(rows, start=1)]
     write_csv(folder / "selected.csv", ["rank", *header], ranked)
-    skipped = save_path_picture(run.path, folder)
+    skipped = save_path_picture(run.path, folder, n_usable(summary))
     if run.scored is not None:
         model = run.scored.model
         record.options |= settings_in_force(model)
@@ -451,12 +451,12 @@ def write_scores(file: Path, scores: dict[str, Any]) -> None:
     write_csv(file, header, rows)
 
 
-def save_path_picture(path: FeaturePath, folder: Path) -> list[str]:
+def save_path_picture(path: FeaturePath, folder: Path, n_features: int) -> list[str]:
     """Draw the path, if there is something to draw with."""
     try:
         from kernelpath.report.displays.path import save_plot
 
-        save_plot(path, folder / "path.png")
+        save_plot(path, folder / "path.png", n_features=n_features)
     except ImportError as error:
         return [str(error)]
     return []

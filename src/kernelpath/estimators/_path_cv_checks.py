@@ -304,7 +304,7 @@ def _make_study(
     )
     if sample_weight is not None:
         _say_who_goes_without_weights(study, model, selector, scoring)
-    check_scoring_works(study, splits)
+    check_scoring_works(study, splits, scoring)
     if kind == "classification":
         warn_of_rare_classes(cv, y, splits)
         if own:

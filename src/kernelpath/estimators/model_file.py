@@ -424,15 +424,9 @@ def _labels(kind: str | None, arrays: dict[str, np.ndarray]) -> np.ndarray | Non
 
 def _category_lists(encoder: TableEncoder) -> dict[str, list]:
     """Categories as JSON holds them: text, numbers and truth values."""
-    coded = {j: one.categories or [] for j, one in encoder.readings.items() if one.kind in CODED}
-    for column, values in coded.items():
-        if not all(isinstance(value, str | int | float | bool) for value in values):
-            name = column if encoder.names is None else encoder.names[column]
-            raise ValueError(
-                f"the categories of column {name!r} are neither text nor numbers and cannot be "
-                "saved"
-            )
-    return {str(column): values for column, values in coded.items()}
+    return {
+        str(j): one.categories or [] for j, one in encoder.readings.items() if one.kind in CODED
+    }
 
 
 # -- format 1 --------------------------------------------------------------------------------------

@@ -330,6 +330,7 @@ class PathCV(NotebookCard, PlainSelector, BaseEstimator):
 
     def _work(self, run: CrossValidation) -> None:
         """Everything that takes long."""
+        run.say_what_is_known()
         grid = settings_of_grid(run.study.selector, self.selector_grid)
         if grid:
             self.selector_settings_ = grid[run.settle()]

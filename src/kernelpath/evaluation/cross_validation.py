@@ -15,7 +15,7 @@ from kernelpath.errors import DataError, FinishedFolds, tell_finished
 from kernelpath.evaluation.checkpoint import FoldStore, Tracer, fold_key
 from kernelpath.evaluation.folds import FoldResult, tune_once
 from kernelpath.evaluation.references import UNSERVED, Reference, ReferenceScore
-from kernelpath.evaluation.run import collect, n_inner, run_folds
+from kernelpath.evaluation.run import collect, n_inner, n_known, run_folds
 from kernelpath.evaluation.scores import PathScores
 from kernelpath.evaluation.selector_choice import choose_variant, variants_of
 from kernelpath.evaluation.study import Split, Study
@@ -25,7 +25,7 @@ from kernelpath.path.feature_path import FeaturePath
 from kernelpath.predictors.base import LARGE_ROWS, TrainingRows
 from kernelpath.predictors.models import ConstantModel
 from kernelpath.tables.encoding import TableEncoder
-from kernelpath.utils.progress import begin, no_progress
+from kernelpath.utils.progress import begin, no_progress, remark
 from kernelpath.utils.provenance import fingerprint
 
 KERNELS = {"weighted_kernel", "joint_rbf"}  # predictors that hold matrices of all pairs of rows
@@ -99,6 +99,15 @@ class CrossValidation:
     references: dict[str, Reference] = field(default_factory=dict)
 
     # -- folds ---------------------------------------------------------------------------------
+
+    def say_what_is_known(self) -> None:
+        """Say in one line how much of the work an earlier run has done."""
+        work = [(study, self.splits) for study in (self.study, *self.baselines.values())]
+        work += [(one.study, one.splits) for one in self.references.values() if one.study]
+        known = sum(n_known(*one, self.fingerprint, self.store) for one in work)
+        if known and not self.meter.verbose:  # which says it of every ranking
+            total = max(self.meter.total, known)
+            remark(f"Going on from an earlier run: {known:,} of {total:,} models are known.")
 
     def run(self) -> dict[str, PathScores]:
         """Scores of the path, under the name "", and of the baselines."""

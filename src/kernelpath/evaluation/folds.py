@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from kernelpath.errors import DataError
+from kernelpath.errors import DataError, naming
+from kernelpath.evaluation.measures import another_measure
 from kernelpath.evaluation.study import Split, Study
 from kernelpath.evaluation.tuning import InnerScores, Step, TunedChoice, tune
 from kernelpath.path.points import Supports
@@ -205,15 +206,17 @@ def _constant_score(study: Study, part: TrainingRows, test: NDArray[np.intp], ro
         return study.score(ConstantModel.fit(part).outputs(rows), test, rows.given)
 
 
-def check_scoring_works(study: Study, splits: Sequence[Split]) -> None:
+def check_scoring_works(study: Study, splits: Sequence[Split], scoring: str) -> None:
     """Refuse a measure that does not fit the task, by predictions without any feature."""
     try:
         _blind_score(study, splits[0])
     except (ValueError, AttributeError, TypeError) as error:
-        raise DataError(
-            f"The scoring does not work for this {study.task.kind} with "
-            f"{_target_words(study)}: {error}"
-        ) from error
+        way = another_measure(scoring, study.task.classes)
+        what = f"this {study.task.kind} with {_target_words(study)}"
+        if way:
+            words = f"scoring={scoring!r} does not work for {what}; {way}."
+            raise naming(DataError(words), "scoring") from error
+        raise DataError(f"The scoring does not work for {what}: {error}") from error
     for number, (train, test) in enumerate(splits):
         absent = [] if study.task.classes is None else _absent(study.y, test)
         if absent and not _defined(study, (train, test)):

@@ -16,6 +16,15 @@ from kernelpath.utils.warn import warn
 ROWS_APART = ("r2", "explained_variance")  # measures of the spread of the target
 RARE = 0.25  # of the rows of the largest class
 GIVE_SHARES = ("logistic", "boosting", "forest")  # predictors with probabilities of their own
+OF_TWO_CLASSES = {
+    "roc_auc": "roc_auc_ovr",
+    "average_precision": "roc_auc_ovr",
+    **{name: f"{name}_macro" for name in ("f1", "precision", "recall", "jaccard")},
+    **dict.fromkeys(("neg_brier_score", "d2_brier_score"), "neg_log_loss"),
+    "positive_likelihood_ratio": "balanced_accuracy",
+    "neg_negative_likelihood_ratio": "balanced_accuracy",
+}
+"""Measures of two classes, and what stands for them where there are others."""
 BALANCING = ("roc_auc", "average_precision", "balanced_accuracy", "f1", "matthews")
 """How the names of measures begin that rank rows or balance classes."""
 
@@ -79,6 +88,24 @@ def resolve_scorer(scoring: Any, kind: str, y: NDArray | None = None) -> tuple[A
         "scoring must be None, the name of one measure or a function (estimator, X, y), "
         f"got {scoring!r}; several measures at once are not supported"
     )
+
+
+def another_measure(scoring: str, classes: NDArray | None) -> str:
+    """What to do where a measure of two classes, named 0 and 1, meets others; "" if that is not it.
+
+    Examples
+    --------
+    >>> another_measure("roc_auc", np.array([0, 1, 2]))
+    "with three classes or more give scoring='roc_auc_ovr'"
+    >>> another_measure("f1", np.array(["a", "b"]))
+    "name the class to be found 1 and the other 0, or give scoring='f1_macro'"
+    """
+    if classes is None or scoring not in OF_TWO_CLASSES:
+        return ""
+    instead = f"give scoring={OF_TWO_CLASSES[scoring]!r}"
+    if len(classes) > 2:
+        return f"with three classes or more {instead}"
+    return f"name the class to be found 1 and the other 0, or {instead}"
 
 
 def takes_weights(scorer: Any) -> bool:

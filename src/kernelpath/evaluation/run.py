@@ -11,7 +11,7 @@ from joblib import Parallel, delayed, effective_n_jobs
 from kernelpath.evaluation.checkpoint import FoldStore, Tracer, fold_key
 from kernelpath.evaluation.folds import FoldResult, evaluate_fold
 from kernelpath.evaluation.scores import PathScores
-from kernelpath.evaluation.selector_choice import Chosen, choose_variant
+from kernelpath.evaluation.selector_choice import Chosen, choose_variant, variants_of
 from kernelpath.evaluation.study import Split, Study
 from kernelpath.evaluation.tuning import n_tuning_fits
 from kernelpath.evaluation.work_plan import WorkMeter
@@ -49,6 +49,15 @@ def run_folds(
     else:
         _at_once(study, splits, keys, fingerprint, store, meter, n_jobs, label)
     return [store.results[store.work_of(key)] for key in keys]
+
+
+def n_known(study: Study, splits: Sequence[Split], fingerprint: str, store: FoldStore) -> int:
+    """Models that an earlier run has fitted."""
+    count = 0
+    for one in variants_of(study) if study.variants else [study]:
+        found = [store.get(fold_key(one, fingerprint, split), one) for split in splits]
+        count += sum(_done(one, result) for result in found if result is not None)
+    return count
 
 
 def _done(study: Study, result: FoldResult) -> int:

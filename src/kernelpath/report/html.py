@@ -10,12 +10,15 @@ import base64
 import hashlib
 import json
 import os
+import re
 from collections.abc import Mapping
 from functools import cache
 from importlib import resources
+from itertools import pairwise
 from typing import Any
 
 import jinja2
+from markupsafe import Markup
 
 from kernelpath.report.form import refuse_other_dicts
 from kernelpath.report.plain_text import visible
@@ -52,6 +55,9 @@ PREFERRED_SIZE = 10
 MOST_CLASSES = 20
 RULES = {"one_se": "one standard error"}
 LONGEST_NAME = 80
+LONG_WORD = 12
+SIGNS = "_/.:-"
+"""After which a long word may go on in the next line."""
 GRAVE = ("leak",)
 """Kinds of notices that come first, and alone."""
 ALIKE = 0.2
@@ -242,6 +248,37 @@ def shown_name(name: object, longest: int = LONGEST_NAME) -> str:
     return text or "(no name)"
 
 
+def breakable(text: str) -> Markup:
+    """Text, escaped, whose long words may go on in the next line after a sign or before a capital.
+
+    Examples
+    --------
+    >>> str(breakable("'YearsInCurrentRole' & HTTPServer_load_1.50000"))
+    '&#39;Years<wbr>In<wbr>Current<wbr>Role&#39; &amp; HTTP<wbr>Server_<wbr>load_<wbr>1.50000'
+    """
+    parts = [
+        Markup("<wbr>").join(_syllables(word)) if len(word) > LONG_WORD else word
+        for word in re.split(r"(\s+)", _encodable(text))
+    ]
+    return Markup("").join(parts)
+
+
+def _syllables(word: str) -> list[str]:
+    """Parts of a word between which a line may end; as ``breakable`` of the script has them."""
+    ends = [
+        i
+        for i in range(1, len(word))
+        if (word[i - 1] in SIGNS and word[i] not in SIGNS and not _in_number(word, i))
+        or (word[i - 1].islower() and word[i].isupper())
+        or (word[i - 1].isupper() and word[i].isupper() and word[i + 1 : i + 2].islower())
+    ]
+    return [word[i:j] for i, j in pairwise([0, *ends, len(word)])]
+
+
+def _in_number(word: str, i: int) -> bool:
+    return i > 1 and word[i - 1] in ".:" and word[i - 2].isdigit() and word[i].isdigit()
+
+
 def _facts(summary: Mapping[str, Any], method: str) -> list[str]:
     """What was measured, in a few words each."""
     data, cv = summary["data"], summary["cv"]
@@ -381,5 +418,6 @@ def _template() -> Any:
         "counted": counted,
         "capitalized": _capitalized,
         "joined": _joined,
+        "breakable": breakable,
     }
     return environment.from_string(_asset("page.html.jinja"))

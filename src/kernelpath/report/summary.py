@@ -18,10 +18,15 @@ from kernelpath.evaluation.scores import PathScores
 from kernelpath.kernels import FeatureKernel, check_traced, feature_kernel_settings
 from kernelpath.path.feature_path import FeaturePath
 from kernelpath.report.form import FORMAT, VERSION
-from kernelpath.report.summary_data import describe_data, identifier_notices, notices
+from kernelpath.report.summary_data import (
+    describe_counts,
+    describe_data,
+    identifier_notices,
+    notices,
+)
 from kernelpath.report.summary_lines import sizes_at_junctures, weight_lines
 from kernelpath.report.summary_views import MOST_COMPARED, feature_views, redundancy
-from kernelpath.report.words import headline, remarks
+from kernelpath.report.words import headline, n_usable, remarks
 from kernelpath.tables.encoding import TableEncoder
 from kernelpath.tables.missing import LeftOut, kept_rows
 from kernelpath.tables.reading import one_column
@@ -87,6 +92,16 @@ def summarize_path(
     task = infer_task(target, task)
     maker.add_data(table, target, task, kernel, left_out=left_out)
     return maker.finish()
+
+
+def usable_columns(model: PathCV) -> int:
+    """Columns that can be selected, as the headline of the model counts them."""
+    run = vars(model).get("_run")
+    if run is None:  # a loaded model, which has no rows
+        return int(model.n_features_in_)
+    in_use = ever_selected(model.path_)
+    data = describe_counts(run.study.rows.in_own_units(), None, in_use)
+    return n_usable({"data": data})
 
 
 @working("summary")

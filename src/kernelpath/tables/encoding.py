@@ -15,6 +15,7 @@ from kernelpath.tables.table import (
     array_as_frame,
     as_column_table,
     frame_as_table,
+    holds_text,
     is_frame,
     plain_table,
 )
@@ -76,6 +77,11 @@ class TableEncoder:
             if one.kind is Kind.CATEGORY
         }
 
+    def kind(self, column: int) -> Kind:
+        """What a column held in fit."""
+        known = self.readings.get(column)
+        return Kind.NUMBER if known is None else known.kind
+
     def table(self, X: Any) -> Table:
         """New rows as numbers, in the units of the user."""
         X = plain_table(X)
@@ -90,7 +96,7 @@ class TableEncoder:
             raise DataError(
                 "The model was fitted on a dataframe with text columns; give a dataframe."
             )
-        if self.readings and isinstance(X, np.ndarray):
+        if isinstance(X, np.ndarray) and (self.readings or holds_text(X)):
             return replace(frame_as_table(array_as_frame(X), self.readings), names=None)
         return as_column_table(X)
 

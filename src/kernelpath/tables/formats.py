@@ -31,6 +31,12 @@ _TEXT_CODECS, _SVM_CODECS = (".gz", ".bz2", ".xz", ".zst"), (".gz", ".bz2")
 _ARROW = (".parquet", ".pq", ".feather", ".arrow", ".ipc")
 _SUPPORTED = f"{', '.join(_TEXT)} (also {', '.join(_TEXT_CODECS)}), {', '.join(_ARROW)}, .npz, "
 _SUPPORTED += f"{', '.join(_SVM)} (also {', '.join(_SVM_CODECS)})"
+_SHEETS = (".xlsx", ".xls", ".xlsm", ".xlsb", ".ods", ".numbers")
+_OTHER_TABLES = (
+    ".json", ".jsonl", ".ndjson", ".xml", ".html", ".orc", ".h5", ".hdf5", ".hdf", ".pkl",
+    ".pickle", ".dta", ".sav", ".sas7bdat", ".xpt", ".db", ".sqlite",
+)  # fmt: skip
+"""What pandas reads and this package does not."""
 _NPZ_ARRAYS = {"X", "y", "feature_names", "data", "indices", "indptr", "shape", "format"}
 MAX_COLUMNS = 5_000_000
 # No small file takes much memory: what it says about itself is compared with its size first.
@@ -177,10 +183,21 @@ def _ending(path: Path) -> tuple[str, str]:
     plain = last in (*_TEXT, *_SVM, *_ARROW, ".npz")
     codecs = _TEXT_CODECS if before in _TEXT else _SVM_CODECS if before in _SVM else ()
     if not plain and last not in codecs:
-        raise DataError(f"unknown ending {quote(last)}: use {_SUPPORTED}")
+        raise DataError(f"unknown ending {quote(last)}: {_way_of(last, before)}")
     if path.stat().st_size == 0:
         raise DataError("the file is empty: write the table again")
     return (last, "") if plain else (before, last)
+
+
+def _way_of(ending: str, before: str) -> str:
+    """What to do about a file of another type."""
+    if {ending, before} & {*_SHEETS, *_OTHER_TABLES}:
+        what = "sheet" if ending in _SHEETS else "table"
+        return (
+            f"save the {what} as CSV, or read it with pandas and give the frame to kp.PathCV; "
+            f"files may be {_SUPPORTED}"
+        )
+    return f"use {_SUPPORTED}"
 
 
 def _check_width(n_columns: int, max_columns: int | None, n_bytes: int | None = None) -> None:

@@ -3,8 +3,9 @@
 Numbers and booleans stay what they are, nullable ones with NaN.  Text and categories become codes,
 for the kernel of categories; ordered categories their place in the order; dates and
 durations days; text that is all numbers, or all dates, what it says, also with a decimal comma,
-thousands apart, a percent sign or that of a currency.  A column in which nearly every row has a
-value of its own and whose values are names, not measurements, is an identifier.
+thousands apart, a percent sign or that of a currency.  A column whose values are names of rows,
+not measurements, is an identifier: text with more distinct values than half of the rows, and row
+numbers.
 """
 
 from __future__ import annotations
@@ -67,8 +68,10 @@ class Kind(StrEnum):
 
 DATES = (Kind.DATE, Kind.DAY_FIRST, Kind.MONTH_FIRST)
 WRITTEN = (Kind.POINT, Kind.COMMA)
+NUMBERS = (Kind.NUMBER, *WRITTEN)
 CODED = (Kind.CATEGORY, Kind.ORDERED)
 """Kinds whose values have codes."""
+HELD = {**dict.fromkeys(DATES, "dates"), Kind.DURATION: "durations"}
 
 
 @dataclass(frozen=True)
@@ -80,6 +83,8 @@ class ColumnReading:
     kind : Kind
     categories : list or None
         Values by their codes.
+    counts : tuple of int or None
+        Of an identifier: distinct values, and rows that have one.
 
     Examples
     --------
@@ -93,6 +98,7 @@ class ColumnReading:
 
     kind: Kind
     categories: list | None = None
+    counts: tuple[int, int] | None = None
 
     @classmethod
     def learn(cls, column: Any) -> tuple[ColumnReading, NDArray[np.float64]]:
@@ -113,7 +119,7 @@ class ColumnReading:
             return found
         values = known.dropna()
         try:
-            categories = list(dict.fromkeys(values.tolist()))
+            categories = _labels(values)
         except TypeError:
             kind = type(values.iloc[0]).__name__
             raise DataError(
@@ -126,9 +132,9 @@ class ColumnReading:
     @classmethod
     def _of_categories(cls, column: Any) -> tuple[ColumnReading, NDArray[np.float64]]:
         if column.cat.ordered:
-            reading = cls(Kind.ORDERED, column.cat.categories.tolist())
+            reading = cls(Kind.ORDERED, _labels(column.cat.categories))
         else:  # in the order of their first row, whatever the type says of absent ones
-            reading = cls(Kind.CATEGORY, column.dropna().unique().tolist())
+            reading = cls(Kind.CATEGORY, _labels(column.dropna().unique()))
         return reading, reading.read(column)
 
     def read(self, column: Any) -> NDArray[np.float64]:
@@ -141,8 +147,8 @@ class ColumnReading:
         column = _without_arrow(column)
         if self.kind in (*DATES, Kind.DURATION):
             return self._read_times(column, name)
-        if self.kind in (Kind.NUMBER, *WRITTEN):
-            return self._read_numbers(column, name)
+        if self.kind in NUMBERS:
+            return numbers_again(column, self.kind)[1]
         assert self.categories is not None
         known = column if isinstance(column.dtype, pd.CategoricalDtype) else None
         values = (without_missing_texts(column) if known is None else known).astype(object)
@@ -150,6 +156,8 @@ class ColumnReading:
         text = self.categories and all(isinstance(value, str) for value in self.categories)
         if numbers and text:
             raise DataError(f"X holds numbers in column {name!r}, which held text in fit.")
+        if pd.api.types.infer_dtype(values, skipna=True) != "string":
+            values = values.map(_label, na_action="ignore").astype(object)
         codes = pd.Index(self.categories, dtype=object).get_indexer(values)
         new = float("nan") if self.kind is Kind.ORDERED else float(len(self.categories))
         result = np.where(codes < 0, new, codes).astype(np.float64)
@@ -175,17 +183,64 @@ class ColumnReading:
         what = "dates" if self.kind in DATES else "durations"
         raise DataError(f"Column {name!r} held {what} in fit; give them again.")
 
-    def _read_numbers(self, column: Any, name: str) -> NDArray[np.float64]:
-        import pandas as pd
 
-        known = without_missing_texts(column, MARKS)
-        if self.kind in WRITTEN and pd.api.types.infer_dtype(known, skipna=True) == "string":
-            numbers = numbers_as_written(known, self.kind)
-        else:
-            numbers = pd.to_numeric(known, errors="coerce")
-        if (numbers.isna() & known.notna()).any():
-            raise DataError(f"X holds text in column {name!r}, which held numbers in fit.")
-        return numbers.to_numpy(dtype=np.float64, na_value=np.nan)
+def numbers_again(
+    column: Any, kind: Kind = Kind.NUMBER
+) -> tuple[ColumnReading, NDArray[np.float64]]:
+    """A column of new rows that held numbers in fit, and how it is read.
+
+    Text is read as it was in fit or, where that fails, as it says itself.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> reading, values = numbers_again(pd.Series(["1,8", "2", None]))
+    >>> reading.kind.value, values.tolist()
+    ('number as written with a decimal comma', [1.8, 2.0, nan])
+    """
+    import pandas as pd
+
+    column = _without_arrow(column)
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        column = column.astype(object)
+    plain = pd.api.types.is_numeric_dtype(column.dtype)
+    if plain and not pd.api.types.is_complex_dtype(column.dtype):
+        return ColumnReading(Kind.NUMBER), column.to_numpy(dtype=np.float64, na_value=np.nan)
+    held = "text"
+    known = without_missing_texts(column, MARKS)
+    written = pd.api.types.infer_dtype(known, skipna=True)
+    if written == "string" and kind in WRITTEN:
+        numbers = numbers_as_written(known, kind)
+        if numbers[known.notna()].notna().all():
+            return ColumnReading(kind), numbers.to_numpy(dtype=np.float64)
+    if written.startswith("mixed"):  # numbers beside text that is numbers
+        numbers = pd.to_numeric(known, errors="coerce")
+        if numbers[known.notna()].notna().all():
+            return ColumnReading(Kind.NUMBER), numbers.to_numpy(dtype=np.float64)
+    elif not plain:
+        reading, values = ColumnReading.learn(known)
+        if reading.kind in NUMBERS:
+            return reading, values
+        held = HELD.get(reading.kind, held)
+    raise DataError(f"X holds {held} in column {str(column.name)!r}, which held numbers in fit.")
+
+
+def _labels(values: Any) -> list:
+    """Distinct values, as `_label` tells them apart; a TypeError for what cannot be told apart."""
+    return [*dict.fromkeys(map(_label, dict.fromkeys(values.tolist())))]
+
+
+def _label(value: Any) -> Any:
+    """A category as files can hold it: text, a number, a truth value; of others their text.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> _label(pd.Interval(0, 1)), _label(np.int64(3)), _label("Ulm")
+    ('(0, 1]', 3, 'Ulm')
+    """
+    plain = value.item() if isinstance(value, np.generic) else value
+    return plain if isinstance(plain, str | int | float | bool) else str(value)
 
 
 def _without_arrow(column: Any) -> Any:
@@ -206,6 +261,32 @@ def without_missing_texts(column: Any, marks: tuple[str, ...] = ()) -> Any:
     if column.dtype.kind in "fiub":
         return column
     return column.mask(column.isin((*MISSING_TEXTS, *marks)))
+
+
+def whole_with_holes(values: Any) -> Any:
+    """A column of nullable integers as objects, if values are missing: NumPy makes fractions of it.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> whole_with_holes(pd.Series([1, None], dtype="Int64")).tolist()
+    [1, None]
+    """
+    if hasattr(values, "columns") and len(values.columns) == 1 and hasattr(values, "iloc"):
+        column = whole_with_holes(values.iloc[:, 0])
+        return column[:, None] if isinstance(column, np.ndarray) else values
+    dtype = getattr(values, "dtype", None)
+    nullable = re.match("u?int", str(dtype).lower()) and not isinstance(dtype, np.dtype)
+    if not nullable or not hasattr(values, "to_list"):
+        return values
+    import pandas as pd
+
+    cells = np.array(values.to_list(), dtype=object)
+    missing = pd.isna(cells)
+    if missing.any():
+        cells[missing] = None
+        return cells
+    return values
 
 
 def _is_date(dtype: Any) -> bool:

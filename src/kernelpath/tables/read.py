@@ -349,7 +349,8 @@ def _from_arrow(
     dropped = unwanted | dict.fromkeys(index)
     features = [name for name in names if name != target]
     kept = [features[j] for j in _kept(features, dropped, table.num_rows)]
-    labels, kept_rows, more = _with_target(table.column(target).to_pandas(), target)
+    found = table.column(target).to_pandas(integer_object_nulls=True)  # else floats
+    labels, kept_rows, more = _with_target(found, target)
     left_out = LeftOut(0 if kept_rows is None else table.num_rows - len(kept_rows))
     table = table if kept_rows is None else table.take(kept_rows)
     y = to_target(labels, name=target)

@@ -16,7 +16,7 @@ from sklearn.utils.validation import column_or_1d, validate_data
 from kernelpath.errors import DataError, MissingValuesWarning, ReadingWarning, naming
 from kernelpath.tables.constraints import Constraints, columns_of
 from kernelpath.tables.encoding import TableEncoder
-from kernelpath.tables.kinds import Kind
+from kernelpath.tables.kinds import WRITTEN, Kind
 from kernelpath.tables.missing import Imputer, LeftOut, rows_to_keep, without_holes
 from kernelpath.tables.table import (
     Table,
@@ -44,13 +44,14 @@ SAID = {
     Kind.DAY_FIRST: "dates are read with the day first and count as days since 1970 ({})",
     Kind.MONTH_FIRST: "dates are read with the month first and count as days since 1970 ({})",
     Kind.DURATION: "durations count as days ({})",
-    Kind.IDENTIFIER: "left out as identifiers, with a value of its own in nearly every row: {} "
-    "(identifiers='keep' counts them)",
+    Kind.IDENTIFIER: "left out as identifiers, whose values name rows (identifiers='keep' counts "
+    "them): {}",
 }
+FEW = 3  # columns that are named with a remark; of others their number is said
 IMPUTED = "the median, or the most frequent category, of fit stands for them"
 IN_GROUPS = (
-    "identifiers, with a value of its own in nearly every row, tell nothing and come in only with "
-    "their group: {} (identifiers='keep' counts them)"
+    "identifiers, whose values name rows, tell nothing and come in only with their group "
+    "(identifiers='keep' counts them): {}"
 )
 
 
@@ -188,7 +189,10 @@ def _of_kind(kind: type, name: str) -> Any:
 
 
 def say_what_is_new(table: Table, encoder: TableEncoder, needed: NDArray[np.intp]) -> None:
-    """Say in one warning which categories ``fit`` has not seen."""
+    """Say in one warning each which categories ``fit`` has not seen, and how text became numbers.
+
+    Text that is read as in ``fit`` is not worth a word.
+    """
     parts = []
     for j in needed.tolist():
         reading = encoder.readings.get(j)
@@ -204,6 +208,20 @@ def say_what_is_new(table: Table, encoder: TableEncoder, needed: NDArray[np.intp
             "no other.",
             ReadingWarning,
         )
+    names = table.names if encoder.names is None else encoder.names
+    kinds = {j: one.kind for j, one in table.readings.items() if j in set(needed.tolist())}
+    if said := written_anew(kinds, encoder, names):
+        warn(said, ReadingWarning)
+
+
+def written_anew(kinds: Mapping[int, Kind], encoder: TableEncoder, names: NDArray | None) -> str:
+    """A sentence about columns of new rows whose numbers are written otherwise than in ``fit``."""
+    parts = []
+    for kind in WRITTEN:
+        columns = [j for j, one in kinds.items() if one is kind is not encoder.kind(j)]
+        if columns:
+            parts.append(SAID[kind].format(column_list(np.array(columns), names)))
+    return f"New rows were {'; '.join(parts)}." if parts else ""
 
 
 def say_new_holes(
@@ -269,13 +287,24 @@ def say_how_it_was_read(table: Table, constrained_by: Mapping[str, Any] | None =
         if kind is Kind.IDENTIFIER and len(columns):
             with_others = np.isin(columns, _brought(table, constrained_by or {}))
             if with_others.any():
-                parts.append(IN_GROUPS.format(table.label(columns[with_others])))
+                parts.append(IN_GROUPS.format(_with_counts(table, columns[with_others])))
             columns = columns[~with_others]
         if len(columns):
-            parts.append(words.format(table.label(columns)))
+            parts.append(words.format(_with_counts(table, columns)))
     if parts:
         text = "; ".join(parts)
         warn(naming(ReadingWarning(f"{text[0].upper()}{text[1:]}."), "identifiers"))
+
+
+def _with_counts(table: Table, columns: NDArray[np.intp]) -> str:
+    """Name columns, with the numbers that made identifiers of them."""
+    counts = {j: one.counts for j, one in table.readings.items() if one.counts is not None}
+    remarks = {
+        j: f" ({counted(values, 'value')} in {counted(rows, 'row')})"
+        for j, (values, rows) in counts.items()
+    }
+    some = any(j in remarks for j in columns.tolist())
+    return column_list(columns, table.names, FEW if some else 5, remarks)
 
 
 def _brought(table: Table, settings: Mapping[str, Any]) -> NDArray[np.intp]:

@@ -12,7 +12,7 @@ import datetime
 import numbers
 import os
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -23,12 +23,15 @@ from numpy.typing import NDArray
 
 from kernelpath.errors import DataError, naming
 from kernelpath.tables.kinds import (
+    NUMBERS,
     ColumnReading,
     Kind,
     days_of,
     is_identifier,
     may_name_rows,
+    numbers_again,
     stray_text,
+    whole_with_holes,
 )
 from kernelpath.utils.provenance import fingerprint
 from kernelpath.utils.units import FAR, exponents_of, in_units, sizes_of
@@ -141,11 +144,11 @@ class Table:
         for j in found:
             self._refuse_stray_text(j)
         values = self.values.astype(np.float64, copy=True)
+        own = {j: ColumnReading(Kind.IDENTIFIER, None, _counts(values[:, j])) for j in found}
         values[:, found] = 0.0
         categorical = self.categorical.copy()
         categorical[found] = False
-        readings = self.readings | dict.fromkeys(found, ColumnReading(Kind.IDENTIFIER))
-        return replace(self, values=values, categorical=categorical, readings=readings)
+        return replace(self, values=values, categorical=categorical, readings=self.readings | own)
 
     def _refuse_stray_text(self, column: int) -> None:
         """Refuse measurements that are read as text, and would be left out, for a slip."""
@@ -199,6 +202,12 @@ class Table:
         return f"C{label[1:]} {one if len(columns) == 1 else many}"
 
 
+def _counts(values: NDArray[np.float64]) -> tuple[int, int]:
+    """Distinct values of a column, and rows that have one."""
+    seen = values[~np.isnan(values)]
+    return len(np.unique(seen)), len(seen)
+
+
 def take_columns(values: Any, columns: NDArray[np.intp]) -> Any:
     """Some columns of an array or sparse matrix."""
     if sp.issparse(values):
@@ -221,8 +230,15 @@ def quoted_name(name: Any) -> str:
     return repr(text if len(text) < 60 else text[:56] + "...")
 
 
-def column_list(columns: NDArray[np.intp], names: Any = None, limit: int = 5) -> str:
+def column_list(
+    columns: NDArray[np.intp],
+    names: Any = None,
+    limit: int = 5,
+    remarks: Mapping[int, str] | None = None,
+) -> str:
     """Name some columns in a message: by name, or by number where there are no names.
+
+    ``remarks`` on some of them stand behind their names.
 
     Examples
     --------
@@ -231,6 +247,7 @@ def column_list(columns: NDArray[np.intp], names: Any = None, limit: int = 5) ->
     """
     first = columns[:limit].tolist()
     shown = [str(c) if names is None else quoted_name(names[c]) for c in first]
+    shown = [name + (remarks or {}).get(c, "") for c, name in zip(first, shown)]
     more = f" and {len(columns) - limit:,} more" if len(columns) > limit else ""
     return ("column " if len(columns) == 1 else "columns ") + ", ".join(shown) + more
 
@@ -388,7 +405,13 @@ def plain_array(values: Any, name: str = "X") -> Any:
     kernelpath.errors.DataError: y is a masked array with missing values; fill them, as with
     y.filled().
     """
+    if isinstance(values, str):
+        own = quoted_name(values)
+        raise DataError(
+            f"{name} is the name {own}; give the column itself, {name}=df[{own}], and X without it."
+        )
     values = unmasked(values, name)
+    values = whole_with_holes(values) if name == "y" else values
     dtype = getattr(values, "dtype", None)
     if getattr(dtype, "kind", "") in DATES:
         raise DataError(f"{name} holds values of the type {dtype}; convert to numbers or drop.")
@@ -572,9 +595,7 @@ def frame_as_table(frame: Any, readings: dict[int, ColumnReading] | None = None)
         values[:, ~other] = _numeric(frame.loc[:, ~other])
     learned: dict[int, ColumnReading] = {}
     for j in np.flatnonzero(other).tolist():
-        reading, values[:, j] = _read_column(frame.iloc[:, j], j, readings)
-        if reading is not None:
-            learned[j] = reading
+        learned[j], values[:, j] = _read_column(frame.iloc[:, j], j, readings)
     categorical = nothing
     categorical[[j for j, one in learned.items() if one.kind is Kind.CATEGORY]] = True
     return Table(values, names, categorical, readings=learned)
@@ -599,20 +620,14 @@ def _no_numbers(frame: Any, names: NDArray) -> NDArray[np.bool_]:
 
 def _read_column(
     column: Any, place: int, readings: dict[int, ColumnReading] | None
-) -> tuple[ColumnReading | None, NDArray[np.float64]]:
-    """A column as numbers, and how it was read; None where it holds numbers of new rows."""
+) -> tuple[ColumnReading, NDArray[np.float64]]:
+    """A column as numbers, and how it was read; new rows as those of fit were."""
     if readings is None:
         return ColumnReading.learn(column)
-    known = readings.get(place)
-    return (None, _as_numbers_again(column)) if known is None else (known, known.read(column))
-
-
-def _as_numbers_again(column: Any) -> NDArray[np.float64]:
-    """A column of new rows that held numbers in fit and has another type now."""
-    reading, values = ColumnReading.learn(column)
-    if reading.kind is not Kind.NUMBER:
-        raise DataError(f"X holds text in column {str(column.name)!r}, which held numbers in fit.")
-    return values
+    known = readings.get(place, ColumnReading(Kind.NUMBER))
+    if known.kind in NUMBERS:
+        return numbers_again(column, known.kind)
+    return known, known.read(column)
 
 
 def _numeric(frame: Any) -> NDArray:

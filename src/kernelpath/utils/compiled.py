@@ -8,7 +8,8 @@ A cache that cannot be used is no reason to stop: an installation that only its 
 to, a container without a home, a full disk or a damaged file cost the time of compiling again,
 which is said once.
 
-The first start takes some seconds to compile, which the progress bar says.
+Each kind of table needs some of the loops; where compiling them takes a while, the
+progress bar says so.
 """
 
 from __future__ import annotations
@@ -16,7 +17,10 @@ from __future__ import annotations
 import gc
 import hashlib
 import os
+import threading
+import time
 from collections.abc import Callable, Iterator
+from contextvars import copy_context
 from types import CodeType, ModuleType
 from typing import Any
 
@@ -30,7 +34,8 @@ from kernelpath.utils.warn import warn
 
 __all__ = ["compiled"]
 
-COMPILING = "compiling, once (about 10 s)"
+COMPILING = "compiling loops that this kind of table needs; kept for later runs"
+NOTICEABLE = 1.0  # seconds of compiling, in all, before it is worth a word
 
 _said = False
 
@@ -131,6 +136,8 @@ class KindCache(_Cache):
 class _Compiling(event.Listener):
     """What happens while a loop of ours is compiled: it is said, and no garbage is collected.
 
+    Most loops take a moment, and each kind of table needs others: only what takes a while is said.
+
     Compiling makes millions of objects that live to its end; looking for garbage among them again
     and again would take a sixth of the time.
     """
@@ -138,6 +145,9 @@ class _Compiling(event.Listener):
     def __init__(self) -> None:
         self._depth = 0  # loops call loops; numba compiles in one thread at a time
         self._collects = False
+        self._spent = self._began = 0.0
+        self._telling, self._told = threading.Lock(), False
+        self._clock: threading.Timer | None = None
 
     def on_start(self, event: Any) -> None:
         """A loop was not found on disk."""
@@ -147,7 +157,8 @@ class _Compiling(event.Listener):
         if self._depth == 1:
             self._collects = gc.isenabled()
             gc.disable()
-            aside(COMPILING)
+            self._began = time.monotonic()
+            self._tell_after(NOTICEABLE - self._spent)
 
     def on_end(self, event: Any) -> None:
         """It is compiled, or cannot be."""
@@ -155,9 +166,34 @@ class _Compiling(event.Listener):
             return
         self._depth -= 1
         if self._depth == 0:
-            aside("")
+            self._spent += time.monotonic() - self._began
+            self._be_silent()
             if self._collects:
                 gc.enable()
+
+    def _tell_after(self, seconds: float) -> None:
+        if seconds <= 0:
+            self._tell()
+            return
+        context = copy_context()  # by which a notebook knows the cell
+        self._clock = threading.Timer(seconds, lambda: context.run(self._tell))
+        self._clock.daemon = True
+        self._clock.start()
+
+    def _tell(self) -> None:
+        with self._telling:
+            if self._depth:
+                self._told = True
+                aside(COMPILING)
+
+    def _be_silent(self) -> None:
+        if self._clock is not None:
+            self._clock.cancel()
+            self._clock = None
+        with self._telling:
+            if self._told:
+                self._told = False
+                aside("")
 
 
 event.register("numba:compile", _Compiling())

@@ -39,6 +39,9 @@ class Silent:
     def aside(self, text: str) -> None:
         """Say what happens meanwhile, or with no text that it is over."""
 
+    def remark(self, text: str) -> None:
+        """Say something that stays when the bar is gone."""
+
     def close(self) -> None:
         """Take the bar away."""
 
@@ -145,6 +148,11 @@ class TerminalBar(_Visible):
             self._screen.start()
         self._screen.update(self._task, **now, refresh=not self._total)  # a new step at once
 
+    def remark(self, text: str) -> None:
+        """A line above the bar."""
+        with self._drawing:
+            self._console.print(_printable(text), markup=False, highlight=False, soft_wrap=True)
+
     def _erase(self) -> None:
         if self._screen is not None:
             self._screen.stop()
@@ -197,6 +205,10 @@ class LogLines(_Visible):
         """Name the next step, which has no line yet."""
         self._told = self._share = -1.0
         return super().begin(stage, amount)
+
+    def remark(self, text: str) -> None:
+        """A line at once."""
+        self._write(text)
 
     def _look_again(self) -> None:
         """Work that counts nothing calls nobody."""
@@ -325,6 +337,13 @@ def begin(stage: str, amount: str = "") -> Update:
 def aside(text: str) -> None:
     """Say what happens meanwhile, such as compiling; with no text, that it is over."""
     _outermost.aside(text)
+
+
+def remark(text: str) -> None:
+    """Say something about the work that stays when the bar is gone, where there is one."""
+    bar = _active.get()
+    if bar is not None:
+        bar.remark(text)
 
 
 def time_words(seconds: float) -> str:

@@ -37,7 +37,7 @@ from kernelpath.report.displays._layout import (
     scale_x,
     write_on_line,
 )
-from kernelpath.report.words import measure_words
+from kernelpath.report.words import measure_words, n_usable
 from kernelpath.utils.checks import one_of
 from kernelpath.utils.words import counted
 
@@ -114,7 +114,7 @@ class AccuracyDisplay(Picture):
         Mean score without any feature; NaN when unknown.
     scoring : str
     n_columns : int
-        Number of columns of the table.
+        Number of columns that can be selected.
     x : {"log", "linear", "fraction", "cost"}
     references : tuple of ScoreCurve
         Plain models of all columns, of one size each, drawn as levels.
@@ -156,16 +156,18 @@ class AccuracyDisplay(Picture):
             Name of the main curve; default the method of the path.
         x : {"log", "linear", "fraction"}
         """
-        from kernelpath.report.summary import reference_label
+        from kernelpath.report.summary import reference_label, usable_columns
 
         known = getattr(model, "baseline_scores_", {})
         scored = getattr(model, "reference_scores_", {})
+        drawn = (model.scores_, *(known if baselines is None else baselines).values())
+        largest = [int(one.n_features[-1]) for one in drawn]
         return cls.from_scores(
             model.scores_,
             chosen=getattr(getattr(model, "operating_point_", None), "n_features", None),
             baselines=known if baselines is None else baselines,
             references={reference_label(name, model.task_): one for name, one in scored.items()},
-            n_columns=model.n_features_in_,
+            n_columns=max(usable_columns(model), *largest),
             label=label or model.path_.method,
             x=x,
         )
@@ -254,7 +256,7 @@ class AccuracyDisplay(Picture):
             chosen=chosen_size(summary),
             chance=float("nan") if cv is None or cv["chance"] is None else cv["chance"],
             scoring="" if cv is None else cv["scoring"],
-            n_columns=int(summary["n_features"]),
+            n_columns=n_usable(summary),
             x=x,
             references=tuple(
                 _level(one["label"], one["n_features"], *floats([one["score"], one["se"]]))
@@ -339,16 +341,15 @@ class AccuracyDisplay(Picture):
         )
         name = measure_words(self.scoring)
         name = name if len(name) <= 40 else label(name)
-        total = counted(self.n_columns, "column")
         heading = name[:1].upper() + name[1:]
         title = ax.set_title(f"{heading} against {what}", loc="left")
         for text in (title, ax.set_ylabel(name)):
             plain_text(text)
         words = {
-            "fraction": f"share of {total}",
+            "fraction": f"share of {counted(self.n_columns, 'feature')}",
             "cost": "cost of the features, mean over folds",
         }
-        ax.set_xlabel(words.get(self.x, f"{what} (of {total})"))
+        ax.set_xlabel(words.get(self.x, f"{what} (of {self.n_columns:,})"))
         places = [self._x(curve) if self.x == "cost" else curve.n_features for curve in curves]
         scale_x(ax, self.x, np.concatenate(places), self.n_columns)
         low, high = self._heights(curves)

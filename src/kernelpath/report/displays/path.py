@@ -42,6 +42,7 @@ from kernelpath.report.summary_lines import (
     turns,
     weight_lines,
 )
+from kernelpath.report.words import n_usable
 
 WIDE = 50  # from the smallest to the largest parameter: beyond, the axis is logarithmic
 MOST_POWERS = 8  # of ten on it
@@ -179,15 +180,18 @@ class SizeDisplay(Picture):
     parameter_name: str
 
     @classmethod
-    def from_path(cls, path: FeaturePath) -> SizeDisplay:
-        """Sizes at the grid points, and the juncture points between them."""
+    def from_path(cls, path: FeaturePath, n_features: int | None = None) -> SizeDisplay:
+        """Sizes at the grid points, and the juncture points between them.
+
+        ``n_features`` can be selected; default all columns, since a path knows of no other.
+        """
         where, sizes = sizes_at_junctures(path)
         return cls(
             parameters=path.parameters,
             n_selected=path.n_selected,
             junctures=where,
             sizes_after=sizes,
-            n_features=path.n_features,
+            n_features=path.n_features if n_features is None else n_features,
             parameter_name=path.parameter_name,
         )
 
@@ -200,7 +204,7 @@ class SizeDisplay(Picture):
             n_selected=np.array(points["n_selected"], dtype=np.int64),
             junctures=floats(junctures["parameter"]),
             sizes_after=np.array(junctures["n_selected"], dtype=np.int64),
-            n_features=int(summary["n_features"]),
+            n_features=n_usable(summary),
             parameter_name=summary["parameter_name"],
         )
 
@@ -279,11 +283,16 @@ def plot_path(path: FeaturePath, ax: Any = None, *, n_named: int = 8) -> Any:
     return axes
 
 
-def save_plot(path: FeaturePath, file: Any, format: str = "png") -> None:
-    """Write the picture of a path to a file or file object, without a screen."""
+def save_plot(
+    path: FeaturePath, file: Any, format: str = "png", n_features: int | None = None
+) -> None:
+    """Write the picture of a path to a file or file object, without a screen.
+
+    ``n_features`` can be selected, as far as that is known.
+    """
     figure = screenless((11, 4.2))
     axes = figure.subplots(1, 2, width_ratios=(1, 1.35))
-    SizeDisplay.from_path(path).plot(axes[0])
+    SizeDisplay.from_path(path, n_features).plot(axes[0])
     _weights_or_entries(path).plot(axes[1])
     with any_glyph():
         figure.tight_layout()

@@ -60,7 +60,7 @@ function label(root, x, y, text, attributes = {}, full = null) {
 // Names under the picture, where there is no room beside it.
 function legend(ends) {
   return html("div", { class: "legend" }, ...ends.map(({ color, name, dashed }) =>
-    html("span", {}, html("i", { class: dashed ? `${color} dashed` : color }), html("bdi", { dir: "auto", title: visible(name) }, cut(name, 80)))));
+    html("span", {}, html("i", { class: dashed ? `${color} dashed` : color }), html("bdi", { dir: "auto", title: visible(name) }, ...breakable(cut(name, 80))))));
 }
 
 // Names right of the plot, each with a dash of its colour. A line that reaches the right edge is

@@ -35,9 +35,10 @@ function cut(text, longest) {
   if (letters.length === 0) return "(no name)";
   return letters.length <= longest ? letters.join("") : letters.slice(0, longest - 1).join("") + "…";
 }
-// A name as text that may go on in the next line after a sign between its words.
+// A name as text that may go on in the next line after a sign between its words, or where a capital begins one.
+const BREAKS = /(?<=[_/.:-])(?=[^_/.:-])(?!(?<=\d[.:])\d)|(?<=\p{Ll})(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}\p{Ll})/u;
 function breakable(text) {
-  return text.split(/(?<=[_/.-])(?=[^_/.-])/).flatMap((part, i) => (i ? [html("wbr"), part] : [part]));
+  return text.split(BREAKS).flatMap((part, i) => (i ? [html("wbr"), part] : [part]));
 }
 const fullName = (place) => S.features[place].name;
 const nameOf = (place, longest = 80) => cut(fullName(place), longest);
@@ -70,7 +71,7 @@ const scoring = () => byId("curve").dataset.measure;
 
 const tip = byId("tip");
 function showTip(lines, pageX, pageY) {
-  tip.replaceChildren(...lines.map((line) => html("div", { dir: "auto" }, line)));
+  tip.replaceChildren(...lines.map((line) => html("div", { dir: "auto" }, ...breakable(line))));
   tip.hidden = false;
   const { width, height } = tip.getBoundingClientRect();
   const left = window.scrollX + 6;

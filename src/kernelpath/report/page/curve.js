@@ -245,7 +245,8 @@ function drawCountOnly(width) {
   const height = tall(narrow(width) ? 280 : 320);
   const box = countBox(width, height);
   const n = S.points.n_selected;
-  const root = picture(width, height, "Features kept along the path", `From ${whole(n[0])} to ${whole(n[n.length - 1])} of ${whole(S.n_features)} columns.`);
+  const { n_features: all, n_constant: fixed = 0, n_identifiers: named = 0 } = S.data || S, usable = all - fixed - named;
+  const root = picture(width, height, "Features kept along the path", `From ${whole(n[0])} to ${whole(n[n.length - 1])} of ${features(usable)}.`);
   const { x } = countCurve(root, box, n[0]);
   const xs = n.map((_, i) => x.at(i));
   onHover(root, (px) => {
