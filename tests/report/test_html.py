@@ -236,6 +236,7 @@ def test_hostile_names_are_text():
         "aside",
         "ul",
         "li",
+        "wbr",  # in a long name
     }
     assert len(harmful.of("script")) == 2
     assert not harmful.of("img")
