@@ -40,7 +40,9 @@ class Reader(HTMLParser):
 
     def handle_starttag(self, tag, attributes):
         self.elements.append((tag, dict(attributes)))
-        if tag not in ("meta", "input", "img", "br"):
+        if tag == "wbr":  # within a word
+            self.text.append("\0")
+        elif tag not in ("meta", "input", "img", "br"):
             self._open.append(tag)
         if tag == "script":
             self.scripts.append("")
@@ -59,7 +61,7 @@ class Reader(HTMLParser):
         return [attributes for name, attributes in self.elements if name == tag]
 
     def words(self):
-        return " ".join(" ".join(self.text).split())
+        return " ".join(" ".join(self.text).replace(" \0 ", "").split())
 
 
 # -- content --------------------------------------------------------------------------------------
@@ -230,12 +232,22 @@ def test_without_files_the_page_says_how_to_make_them(make):
 # -- safety ---------------------------------------------------------------------------------------
 
 
+def test_long_names_may_be_broken_between_their_words_without_scripts():
+    summary = scored()
+    summary["features"][summary["sizes"][0]["features"][0]]["name"] = "YearsInCurrentRole<b>"
+    summary["notices"] = [{"kind": "copies", "text": "Alike: 'total_charges_last_month'."}]
+    page = render_html(summary)
+    assert ">Years<wbr>In<wbr>Current<wbr>Role&lt;b&gt;</bdi>" in page
+    assert "total_<wbr>charges_<wbr>last_<wbr>month" in page
+
+
 def test_hostile_names_are_text():
     plain, harmful = Reader(render_html(scored())), Reader(render_html(hostile(), title=HOSTILE[1]))
     assert {tag for tag, _ in harmful.elements} == {tag for tag, _ in plain.elements} | {
         "aside",
         "ul",
         "li",
+        "wbr",  # in a long name
     }
     assert len(harmful.of("script")) == 2
     assert not harmful.of("img")

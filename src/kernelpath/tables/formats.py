@@ -34,7 +34,7 @@ _SUPPORTED += f"{', '.join(_SVM)} (also {', '.join(_SVM_CODECS)})"
 _SHEETS = (".xlsx", ".xls", ".xlsm", ".xlsb", ".ods", ".numbers")
 _OTHER_TABLES = (
     ".json", ".jsonl", ".ndjson", ".xml", ".html", ".orc", ".h5", ".hdf5", ".hdf", ".pkl",
-    ".pickle", ".dta", ".sav", ".sas7bdat", ".xpt", ".db", ".sqlite",
+    ".pickle", ".dta", ".sas7bdat", ".xpt", ".db", ".sqlite",
 )  # fmt: skip
 """What pandas reads and this package does not."""
 _NPZ_ARRAYS = {"X", "y", "feature_names", "data", "indices", "indptr", "shape", "format"}
