@@ -134,7 +134,7 @@ def test_a_package_that_is_absent(cls, monkeypatch):
                        f"is not installed: pip install {cls.NEEDS}"):  # fmt: skip
         cls(2).fit(X, VALUES)
     entry = next(one for one in METHODS.values() if one.needs == cls.NEEDS)
-    monkeypatch.setattr("kernelpath.catalogue.method.find_spec", lambda name: None)
+    monkeypatch.setattr("kernelpath.catalogue.entry.find_spec", lambda name: None)
     assert entry.why_not("regression", 0, 70) == (
         f"{entry.name} needs a package", f"install it: pip install {cls.NEEDS}",
     )  # fmt: skip

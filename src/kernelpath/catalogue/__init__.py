@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from kernelpath.catalogue.entries import ENTRIES
-from kernelpath.catalogue.method import CLASSES, NUMBERS, Method
+from kernelpath.catalogue.entry import CLASSES, NUMBERS, Method
 from kernelpath.errors import DataError, naming, not_one_of
 
 if TYPE_CHECKING:

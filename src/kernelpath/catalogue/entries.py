@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kernelpath.catalogue import makers
-from kernelpath.catalogue.method import CLASSES, NUMBERS, Method
+from kernelpath.catalogue.entry import CLASSES, NUMBERS, Method
 
 _SKLEARN = "Pedregosa et al. Scikit-learn: machine learning in Python. JMLR, 2011."
 ENTRIES = (

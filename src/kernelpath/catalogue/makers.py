@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from kernelpath.catalogue.method import CLASSES
+from kernelpath.catalogue.entry import CLASSES
 
 N_STRENGTHS = 50  # points of a path of its own; a ranking makes do with fewer
 
