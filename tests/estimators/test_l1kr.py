@@ -6,6 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
+from scipy.spatial.distance import cdist
 from sklearn.exceptions import ConvergenceWarning
 
 import kernelpath as kp
@@ -27,10 +28,56 @@ def test_an_effect_of_two_features_together(kernel):
     assert np.mean((model.predict(NEW) - TRUE) ** 2) < 0.02 * TRUE.var()
     assert set(np.argsort(-model.weights_)[:3].tolist()) == {0, 1, 2}
     assert model.path_.kkt.max() < 1e-6
-    residual = Y - model.predict(X)
+    residual = Y - model.predict(X, position=model.position_)
     loss = model.path_.values[model.position_] * Y.var()
     assert np.sum(residual**2) == pytest.approx(loss, rel=1e-6, abs=1e-9)
     assert model.score(NEW, TRUE) > 0.98
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.5])
+def test_features_that_do_not_matter_are_pruned(noise):
+    y = Y + noise * np.random.default_rng(1).normal(size=N)
+    whole, model = (L1KRRegressor(norm_budget=1.0, prune=p).fit(X, y) for p in (False, True))
+    assert set(np.flatnonzero(model.support_)) == {0, 1, 2}
+    assert whole.support_.sum() > 3
+    np.testing.assert_array_equal(whole.predict(NEW), model.predict(NEW, model.position_))
+    np.testing.assert_array_equal(model.weights_, np.where(model.support_, whole.weights_, 0.0))
+    errors = [np.mean((one.predict(NEW) - TRUE) ** 2) for one in (model, whole)]
+    assert errors[0] < errors[1]
+    # The machine is that of plain ridge regression in the kernel that is left.
+    Z, New = ((part - X.mean(axis=0)) / X.std(axis=0) for part in (X, NEW))
+    scaled = np.sqrt(model.weights_)
+    K, k = (np.exp(-cdist(A * scaled, Z * scaled, "sqeuclidean")) for A in (Z, New))
+    ones = np.ones((N, 1))
+    system = np.block([[K + model.ridge_ * np.eye(N), ones], [ones.T, np.zeros((1, 1))]])
+    alpha = np.linalg.solve(system, np.append(y, 0.0))
+    np.testing.assert_allclose(k @ alpha[:N] + alpha[N], model.predict(NEW), rtol=1e-6)
+
+
+def test_pruning_is_the_choice_of_plain_loops():
+    """Rows are left out one by one, of the kernels with the k largest weights."""
+    whole = L1KRRegressor(norm_budget=1.0, prune=False).fit(X, Y)
+    order = np.argsort(-whole.weights_)
+    order = order[whole.weights_[order] > 0]
+    Z = (X - X.mean(axis=0)) / X.std(axis=0)
+    errors = np.zeros((len(order), N))
+    for k in range(1, len(order) + 1):
+        scaled = np.sqrt(np.where(np.isin(np.arange(D), order[:k]), whole.weights_, 0.0))
+        K = np.exp(-cdist(Z * scaled, Z * scaled, "sqeuclidean"))
+        for i in range(N):
+            rest = np.delete(np.arange(N), i)
+            ones = np.ones((N - 1, 1))
+            system = np.block(
+                [[K[np.ix_(rest, rest)] + whole.ridge_ * np.eye(N - 1), ones], [ones.T, 0.0]]
+            )
+            alpha = np.linalg.solve(system, np.append(Y[rest], 0.0))
+            errors[k - 1, i] = (K[i, rest] @ alpha[:-1] + alpha[-1] - Y[i]) ** 2
+    best = errors.mean(axis=1).argmin()
+    more = errors - errors[best]
+    enough = more.mean(axis=1) <= more.std(axis=1, ddof=1) / np.sqrt(N)
+    chosen = order[: int(enough.argmax()) + 1]
+    model = L1KRRegressor(norm_budget=1.0).fit(X, Y)
+    assert set(np.flatnonzero(model.support_)) == set(chosen.tolist())
 
 
 def test_the_best_of_several_budgets():

@@ -234,7 +234,8 @@ def _traced(selector: Any, X: Any, y: Any) -> FeaturePath:
 def _own_point(selector: Any, path: FeaturePath) -> PathPoint:
     """Point that a method chooses itself; of the others a small one."""
     if hasattr(selector, "position_"):  # smallest error of rows left out
-        return path[selector.position_]
+        point = path[selector.position_]
+        return replace(point, weights=selector.weights_, support=selector.support_)
     if path.extension is not None:
         return selector._choose_point(path, None)
     sizes = np.unique(path.n_selected)

@@ -32,6 +32,7 @@ from kernelpath.tables.targets import as_vector, check_lengths, encode_target
 from kernelpath.tracers.l1kr.branches import Branch, search_branches
 from kernelpath.tracers.l1kr.curve import End
 from kernelpath.tracers.l1kr.equations import LEAST_RIDGE, NoRidge, RidgeSystem
+from kernelpath.tracers.l1kr.prune import pruned
 from kernelpath.tracers.l1kr.trace import SOLVERS, L1KRPoint, L1KRTrace, trace_l1kr
 from kernelpath.utils import checks
 from kernelpath.utils.checks import Idle, refuse_idle
@@ -72,6 +73,7 @@ class L1KRBase(PathSelector):
         solver: str = "homotopy",
         tol: float = 1e-7,
         random_state: int = 0,
+        prune: bool = True,
     ) -> None:
         self.kernel = kernel
         self.norm_budget = norm_budget
@@ -82,6 +84,7 @@ class L1KRBase(PathSelector):
         self.solver = solver
         self.tol = tol
         self.random_state = random_state
+        self.prune = prune
 
     def fit(self, X: Any, y: ArrayLike) -> Any:
         """Follow the path, and choose a point.
@@ -224,10 +227,18 @@ class L1KRBase(PathSelector):
         ]
         self.path_ = self.paths_[outcome.curves.index(best)]
         point = best.points[self.position_]
-        self.ridge_, self.dual_coef_ = point.ridge, self._unit * point.a
-        self.intercept_ = self._mean + self._unit * self._intercept(self.position_)
         self.weights_ = self.path_[self.position_].weights
         self.support_ = self.path_[self.position_].support
+        if self.prune and not self.interrupted_:
+            fewer = pruned(system, point)
+            if fewer is not point:
+                self.weights_ = np.zeros(table.shape[1])
+                self.weights_[self._columns.places] = fewer.weights
+                self.support_ = self.weights_ > 0
+                point = fewer
+        self._chosen = point
+        self.ridge_, self.dual_coef_ = point.ridge, self._unit * point.a
+        self.intercept_ = self._mean + self._unit * self._intercept(point)
 
     def _path(self, trace: L1KRTrace, system: RidgeSystem, table: Table, y: NDArray) -> FeaturePath:
         branch = ANOTHER_BRANCH if isinstance(trace, Branch) else FROM_ZERO
@@ -269,12 +280,13 @@ class L1KRBase(PathSelector):
         check_is_fitted(self)
         points = self._trace.points
         if position is None:
-            position = self.position_
-        checks.whole("position", position, at_least=0, at_most=len(points) - 1)
-        point = points[int(position)]
+            point = self._chosen
+        else:
+            checks.whole("position", position, at_least=0, at_most=len(points) - 1)
+            point = points[int(position)]
         with np.errstate(over="ignore", invalid="ignore"):
             K = self._bound.cross(point.weights, self._new_rows(X))
-            values = K @ point.a + self._intercept(int(position))
+            values = K @ point.a + self._intercept(point)
             return refuse_infinite(self._mean + self._unit * values)
 
     def _new_rows(self, X: Any) -> NDArray[np.float64]:
@@ -287,9 +299,8 @@ class L1KRBase(PathSelector):
         farthest = FARTHEST if self.kernel == "gaussian" else np.inf
         return self._columns.transform(table.values, farthest)
 
-    def _intercept(self, position: int) -> float:
+    def _intercept(self, point: L1KRPoint) -> float:
         """Of a machine for the standardised target, whose kernel is less by 1."""
-        point = self._trace.points[position]
         inside = self._bound.at(point.weights).values @ point.a
         return float((self._target - inside - point.ridge * point.a).mean())
 
@@ -301,6 +312,7 @@ class L1KRBase(PathSelector):
         self._check_budget_or_ridge()
         checks.real("tol", self.tol, above=0)
         checks.flag("search_branches", self.search_branches)
+        checks.flag("prune", self.prune)
         if isinstance(self.random_state, numbers.Integral):
             checks.whole("random_state", self.random_state, at_least=0)
         check_random_state(self.random_state)
@@ -365,6 +377,11 @@ class L1KRRegressor(ScoredRegressor, L1KRBase):
         The path ends where more of the weights lowers the loss by no more than this, relative.
     random_state : int, RandomState or None
         Of the starts of the local searches.
+    prune : bool
+        Leave features out of the chosen point, from the smallest weight on, as long as rows left
+        out are predicted as well without them, within one standard error of the paired
+        difference.  Features that do not matter have small weights there, as they entered before
+        the weights of the others were large enough.
 
     Attributes
     ----------
@@ -376,9 +393,10 @@ class L1KRRegressor(ScoredRegressor, L1KRBase):
     branch_ : str
         Which of them predicts: "from zero weights" or "another branch".
     position_ : int
-        Point of the path that predicts: the smallest error of rows left out.
+        Point of the path with the smallest error of rows left out.
     weights_ : ndarray of shape (n_features,)
-        Weights of standardised columns there.
+        Weights of standardised columns there, without the features that ``prune`` left out: those
+        of the machine that predicts.
     support_ : ndarray of bool, shape (n_features,)
     ridge_, norm_budget_ : float
         ``norm_budget_`` is None where the ridge is fixed.

@@ -136,7 +136,8 @@ def weights_at_best_point(
         if len(columns) > most:
             screen = LpKTASelector(task=task).fit(X, y).path_
             columns = np.sort(screen.entry_order()[:most])
-        model = L1KRRegressor(norm_budget=L1KR_BUDGETS, search_branches=False).fit(
+        # Pruned weights would be ties: here the small ones are an order, too.
+        model = L1KRRegressor(norm_budget=L1KR_BUDGETS, search_branches=False, prune=False).fit(
             X[:, columns], target
         )
     held = model.path_.supports.toarray()
