@@ -74,6 +74,28 @@ def test_compiled_code_is_kept_for_the_next_start(fresh, tmp_path):
     assert sum(again.stats.cache_hits.values()) == 1
 
 
+@jitted
+def test_two_processes_that_save_at_the_same_time_do_not_mix_their_code(fresh, monkeypatch):
+    """Both read the index before either writes, and the code of the first is written last."""
+    late, write = [], IndexDataCacheFile._save_data
+
+    def slowly(*code):
+        if late:
+            write(*code)
+        else:
+            late.append(code)
+
+    whole = VALUES.astype(np.int64)
+    with monkeypatch.context() as patched:
+        patched.setattr(IndexDataCacheFile, "_load_index", lambda self: {})
+        patched.setattr(IndexDataCacheFile, "_save_data", slowly)
+        assert fresh()(VALUES) == 7.5
+        assert fresh()(whole) == 7.0
+    write(*late[0])
+    for values, total in ((VALUES, 7.5), (whole, 7.0)) * 2:
+        assert fresh()(values) == total
+
+
 FORMULA = """
 from kernelpath.utils.compiled import compiled
 

@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 from numba.core import event
-from numba.core.caching import FunctionCache, _Cache
+from numba.core.caching import FunctionCache, IndexDataCacheFile, _Cache
 
 from kernelpath.utils.progress import aside
 from kernelpath.utils.warn import warn
@@ -199,8 +199,40 @@ class _Compiling(event.Listener):
 event.register("numba:compile", _Compiling())
 
 
+class _NamedByKey(IndexDataCacheFile):
+    """Index and files of code, each file named by what it is the code of.
+
+    The files of numba are numbered.  Two processes that save at the same time may take the same
+    number, and then an index leads to the code of other arguments, which would compute something
+    else without a word.
+    """
+
+    def __init__(self, cache_path: str, filename_base: str, source_stamp: Any) -> None:
+        super().__init__(cache_path, f"{filename_base}.key", source_stamp)
+
+    def save(self, key: tuple, data: Any) -> None:
+        """Save the code first and then the index, so that it leads to nothing unfinished."""
+        name = self._data_name_pattern.replace("{number:d}", self._digest(key))
+        self._save_data(name, data)
+        overloads = self._load_index()
+        overloads[key] = name
+        self._save_index(overloads)
+
+    @staticmethod
+    def _digest(key: tuple) -> str:
+        return hashlib.sha256(repr(key).encode()).hexdigest()[:16]
+
+
 class _ByContent(FunctionCache):
     """The cache of numba, with a key that knows the functions of other files too."""
+
+    _cache_file: Any
+
+    def __init__(self, function: Callable) -> None:
+        super().__init__(function)
+        numbered = self._cache_file
+        base = numbered._index_name.removesuffix(".nbi")
+        self._cache_file = _NamedByKey(self._cache_path, base, numbered._source_stamp)
 
     def _index_key(self, sig: Any, codegen: Any) -> tuple:
         return sig, codegen.magic_tuple(), content_key(self._py_func)
