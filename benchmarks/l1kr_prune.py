@@ -52,7 +52,7 @@ def row(report: Report, name: str, found: list[tuple[float, int, int]]) -> None:
     report.add(
         f"{name}, {len(found)} draws: {np.median(kept):g} of {np.median(before):g} features in the "
         "median, error over that of the whole point",
-        f"{ratios.mean():.3f} ± {se:.3f}", "<= 1 + 2 errors", ratios.mean() <= 1 + 2 * se,
+        f"{ratios.mean():.3f} ± {se:.3f}", "<= 1 + 2 errors", bool(ratios.mean() <= 1 + 2 * se),
     )  # fmt: skip
 
 
