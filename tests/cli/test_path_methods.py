@@ -11,8 +11,7 @@ import pytest
 import kernelpath as kp
 from baseline_examples import draw_less
 from cli.helpers import FILES, SCORED, assert_refused, done, run, save_csv
-from kernelpath import catalogue
-from kernelpath.catalogue import CLASSES, METHODS
+from kernelpath.catalogue import CLASSES, METHODS, makers
 from kernelpath.estimators import rankers
 from kernelpath.tracers import any_selector
 
@@ -64,7 +63,7 @@ def test_files_without_folds(tmp_path, small, name):
 def coarse(monkeypatch):
     """Fewer trees of a forest, fewer points of a path, and one budget."""
     monkeypatch.setattr(any_selector, "N_TREES", 20)
-    monkeypatch.setattr(catalogue, "N_STRENGTHS", 12)
+    monkeypatch.setattr(makers, "N_STRENGTHS", 12)
     monkeypatch.setattr(rankers, "L1KR_BUDGETS", (0.3,))
 
 
@@ -151,13 +150,13 @@ def test_sizes_without_folds(small):
 def test_a_size_that_a_path_lacks(monkeypatch, small):
     result = run("path", small, "-t", "outcome", "--method", "l1kr", "-k", "99")
     assert_refused(result, "--n-features 99 is too many")
-    monkeypatch.setattr(catalogue, "N_STRENGTHS", 2)
+    monkeypatch.setattr(makers, "N_STRENGTHS", 2)
     result = run("path", small, "-t", "outcome", "--method", "gmkl", "-k", "1")
     assert_refused(result, "no point has exactly 1 feature", "the nearest larger size")
 
 
 def test_sizes_that_some_folds_lack_are_named(monkeypatch, small):
-    monkeypatch.setattr(catalogue, "N_STRENGTHS", 2)
+    monkeypatch.setattr(makers, "N_STRENGTHS", 2)
     text = done(
         "path", small, "-t", "outcome", "--method", "gmkl", *FEW, "-k", "1", "--json"
     ).stdout

@@ -260,7 +260,7 @@ def test_wrong_usage(tmp_path, table, options, words):
 
 
 def test_refused_data_leave_nothing(tmp_path, frame):
-    rare = frame.assign(outcome=["rare", *frame["outcome"][1:]])
+    rare = frame.assign(outcome=["rare", *["often"] * (len(frame) - 1)])
     out = tmp_path / "new" / "run"
     file = save_csv(tmp_path, rare)
     result = run("path", file, "-t", "outcome", *FOLDS, "-o", out)

@@ -405,10 +405,10 @@ def plain_array(values: Any, name: str = "X") -> Any:
     kernelpath.errors.DataError: y is a masked array with missing values; fill them, as with
     y.filled().
     """
-    if isinstance(values, str):
+    if isinstance(values, str) and name == "y":
         own = quoted_name(values)
         raise DataError(
-            f"{name} is the name {own}; give the column itself, {name}=df[{own}], and X without it."
+            f"y is the name {own}; give the column itself, y=df[{own}], and X without it."
         )
     values = unmasked(values, name)
     values = whole_with_holes(values) if name == "y" else values

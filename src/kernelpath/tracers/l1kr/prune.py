@@ -47,7 +47,7 @@ def fewest(errors: Vector) -> int:
 
     Examples
     --------
-    >>> fewest(np.array([[9.0, 7.0, 8.0], [1.0, 2.0, 1.2], [1.0, 1.0, 1.0], [2.0, 2.0, 2.0]]))
+    >>> fewest(np.array([[9.0, 7.0, 8.0], [1.0, 1.3, 0.9], [1.0, 1.0, 1.0], [2.0, 2.0, 2.0]]))
     1
     """
     best = int(errors.mean(axis=1).argmin())
