@@ -262,3 +262,32 @@ def test_baselines():
             path_cv(baselines=bad).fit(X2, y2)
     with pytest.raises(TypeError, match="selector must be"):
         path_cv(baselines={"a": 3}).fit(X2, y2)
+
+
+@pytest.mark.parametrize(
+    "selector",
+    [
+        kp.LpKTASelector(),
+        kp.LpKTASelector(step=0.3, divergence="kl"),
+        kp.LpKTASelector(norm_strength=3.0, p_start=1.9, p_stop=1.1),
+        kp.LpKTASelector(feature_groups=[["x0", "x3"]], must_include=["x2"]),
+        kp.LpKTASelector(solver="predictor_corrector", step=0.1),
+        make_pipeline(StandardScaler(), kp.LpKTASelector()),
+    ],
+)
+def test_a_path_that_stores_its_ends_alone_is_the_same_at_every_size(selector):
+    table = np.column_stack([X, X[:, 4] ** 2, np.ones(len(X))])
+    whole, ends = trace(selector, table, Y), trace(selector, table, Y, by_size=True)
+    assert len(ends.path) <= len(whole.path)
+    assert ends.sizes.tolist() == whole.sizes.tolist()
+    assert ends.path.entry_order().tolist() == whole.path.entry_order().tolist()
+    for k in whole.sizes:
+        one, other = whole.at(k), ends.at(k)
+        assert one.columns.tolist() == other.columns.tolist()
+        assert one.parameter == pytest.approx(other.parameter, nan_ok=True)
+        np.testing.assert_allclose(one.weights, other.weights, rtol=1e-9)
+
+
+def test_a_path_stores_its_ends_alone_where_only_sizes_are_asked_for():
+    assert len(trace(kp.LpKTASelector(), X, Y, by_size=True).path) == 2
+    assert len(trace(kp.LpKTASelector(), X, Y).path) == 101

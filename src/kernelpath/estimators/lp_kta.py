@@ -242,6 +242,24 @@ class LpKTASelector(PathSelector):
         -------
         LpKTASelector
         """
+        return self._fit(X, y, sample_weight)
+
+    def _fit_by_size(
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> LpKTASelector:
+        """Fit with a path that may store its ends alone.
+
+        ``path_.at(n_features=k)`` is the same point as after `fit`, for every ``k``.
+        """
+        return self._fit(X, y, sample_weight, by_size=True)
+
+    def _fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None,
+        by_size: bool = False,
+    ) -> LpKTASelector:
         self._check_settings()
         table, y, sample_weight = self._check_rows(X, y, sample_weight)
         constraints = constraints_of(self, table)
@@ -258,6 +276,7 @@ class LpKTASelector(PathSelector):
                 problem,
                 grid(self.p_start, self.p_stop, self.step),
                 units=units,
+                by_size=by_size,
                 solver=self.solver,
                 predictor_order=self.predictor_order,
                 feature_names=table.names,

@@ -13,7 +13,7 @@ import inspect
 import os
 import time
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -45,6 +45,17 @@ SECONDS_WORTH = 1.0  # of tracing, for a path to be written
 
 def fold_key(study: Study, fingerprint: str, split: Split) -> str:
     """Name of the work: data, rows, selector, predictors, measure and sizes."""
+    return fold_keys(study, fingerprint, [split])[0]
+
+
+def fold_keys(study: Study, fingerprint: str, splits: Sequence[Split]) -> list[str]:
+    """Names of the work of several folds; what they share is hashed once."""
+    shared = _shared_key(study, fingerprint)
+    return [work_key(shared, split) for split in splits]
+
+
+def _shared_key(study: Study, fingerprint: str) -> str:
+    """Hash of everything that a fold depends on but its rows."""
     settings: tuple[Any, ...] = (
         fingerprint,
         study.selector,
@@ -60,7 +71,6 @@ def fold_key(study: Study, fingerprint: str, split: Split) -> str:
         study.routed,  # scores count weights only where nobody routes them
         _constraint_parts(study),
         study.imputes,
-        split,
     )
     if study.variants or study.compared:
         settings = (*settings, study.variants, "variant" if study.compared else "variants")
@@ -250,13 +260,13 @@ class Tracer:
         self._work = work_key(
             "trace", fingerprint, study.selector, study.task, study.sample_weight,
             study.metadata.get("selector"), study.numbers_only, study.routed, names,
-            table.categorical, _constraint_parts(study),
+            table.categorical, _constraint_parts(study), report,
         )  # fmt: skip
 
     def _key(self, rows: Any) -> str:
         return work_key(self._work, rows)
 
-    def __call__(self, rows: Any) -> ChoicesBySize:
+    def __call__(self, rows: Any, taken: Any = None) -> ChoicesBySize:
         """Trace the path from some rows, unless that was done before."""
         key, store, study = self._key(rows), self.store, self.study
         if key in store.traces:
@@ -264,7 +274,10 @@ class Tracer:
         traced = store.read(key, "trace", self._forms, self._build)
         if traced is None:
             started = time.monotonic()
-            traced, warned = heard(study.trace, rows) if self.report else (study.trace(rows), [])
+            if self.report:
+                traced, warned = heard(study.trace, rows, taken)
+            else:
+                traced, warned = study.trace(rows, taken), []
             if time.monotonic() - started >= SECONDS_WORTH and store.folder is not None:
                 arrays = trace_state(traced, study.selector)
                 if arrays is not None:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelpath.errors import DataError, FinishedFolds, tell_finished
-from kernelpath.evaluation.checkpoint import FoldStore, Tracer, fold_key
+from kernelpath.evaluation.checkpoint import FoldStore, Tracer, fold_key, fold_keys
 from kernelpath.evaluation.folds import FoldResult, tune_once
 from kernelpath.evaluation.references import UNSERVED, Reference, ReferenceScore
 from kernelpath.evaluation.run import collect, n_inner, n_known, run_folds
@@ -170,7 +170,7 @@ class CrossValidation:
         return [result if result is not None and result.complete else None for result in known]
 
     def _keys(self) -> list[str]:
-        return [fold_key(self.study, self.fingerprint, split) for split in self.splits]
+        return fold_keys(self.study, self.fingerprint, self.splits)
 
     def variants_of_folds(self) -> list[int]:
         """Position of the variant of the selector that was chosen in every fold."""

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 
-from kernelpath.evaluation.checkpoint import FoldStore, Tracer, fold_key
+from kernelpath.evaluation.checkpoint import FoldStore, Tracer, fold_keys
 from kernelpath.evaluation.folds import FoldResult, evaluate_fold
 from kernelpath.evaluation.scores import PathScores
 from kernelpath.evaluation.selector_choice import Chosen, choose_variant, variants_of
@@ -35,7 +35,7 @@ def run_folds(
     Where the selector has variants, one is chosen in every fold first; ``store.chosen`` then says
     which, by the name of the work.
     """
-    keys = [fold_key(study, fingerprint, split) for split in splits]
+    keys = fold_keys(study, fingerprint, splits)
     for key in keys:
         known = store.get(key, study)
         if known is not None:
@@ -55,7 +55,7 @@ def n_known(study: Study, splits: Sequence[Split], fingerprint: str, store: Fold
     """Models that an earlier run has fitted."""
     count = 0
     for one in variants_of(study) if study.variants else [study]:
-        found = [store.get(fold_key(one, fingerprint, split), one) for split in splits]
+        found = [store.get(key, one) for key in fold_keys(one, fingerprint, splits)]
         count += sum(_done(one, result) for result in found if result is not None)
     return count
 

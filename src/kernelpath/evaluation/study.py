@@ -126,9 +126,15 @@ class Study:
     variants: tuple[Any, ...] = ()
     compared: bool = False
 
-    def trace(self, rows: NDArray[np.intp], report: bool = False) -> ChoicesBySize:
-        """Trace the path from some rows, and only from those."""
-        taken = self.rows.take(rows)
+    def trace(
+        self, rows: NDArray[np.intp], taken: Table | None = None, *, report: bool = False
+    ) -> ChoicesBySize:
+        """Trace the path from some rows, and only from those; ``taken`` are they, if at hand.
+
+        With ``report`` it is the path that the user gets, and the selector may warn; else what is
+        chosen at every size is all that is asked for.
+        """
+        taken = self.rows.take(rows) if taken is None else taken
         weight = None if self.sample_weight is None else self.sample_weight[rows]
         X: Any = taken.given
         if self.numbers_only:
@@ -137,30 +143,30 @@ class Study:
             X = replace(taken, hashed=len(rows) == self.rows.n_rows)
         offered = None if self.routed else weight
         params = self._metadata("selector", rows)
-        traced = trace(self.selector, X, self.y[rows], offered, params, report=report)
+        y = self.y[rows]
+        traced = trace(self.selector, X, y, offered, params, report=report, by_size=not report)
         return traced if self.reach is None or self.obeys else traced.under(self.reach)
 
     def part(
         self,
         rows: NDArray[np.intp],
         quick: bool = False,
-        tracing: Callable[[NDArray[np.intp]], ChoicesBySize] | None = None,
+        tracing: Callable[[NDArray[np.intp], Table], ChoicesBySize] | None = None,
     ) -> TrainingRows:
         """Rows to learn from, with the path traced from them alone, or known by ``tracing``."""
         weight = None if self.sample_weight is None else self.sample_weight[rows]
-        traced = (self.trace if tracing is None else tracing)(rows)
+        taken = self.rows.take(rows)
+        traced = (self.trace if tracing is None else tracing)(rows, taken)
+        filled = Imputer.fit(taken).apply(taken) if self.imputes else taken
         return TrainingRows(
-            self._filled(rows, rows), self.y[rows], self._scored_task(), traced, weight,
-            self.memory_limit, fit_params=self._metadata("predictor", rows), routed=self.routed,
-            quick=quick, distinct=self._distinct(rows),
+            filled, self.y[rows], self._scored_task(), traced, weight, self.memory_limit,
+            fit_params=self._metadata("predictor", rows), routed=self.routed, quick=quick,
+            distinct=self._distinct(rows),
         )  # fmt: skip
 
     def held_out(self, train: NDArray[np.intp], test: NDArray[np.intp]) -> Table:
         """Rows to judge on, as models of the rows to learn from take them."""
-        return self._filled(train, test)
-
-    def _filled(self, train: NDArray[np.intp], rows: NDArray[np.intp]) -> Table:
-        taken = self.rows.take(rows)
+        taken = self.rows.take(test)
         return Imputer.fit(self.rows.take(train)).apply(taken) if self.imputes else taken
 
     def _distinct(self, rows: NDArray[np.intp]) -> DistinctRows | None:

@@ -74,11 +74,11 @@ def traced_from(arrays: Arrays, selector: Any, n_columns: int) -> ChoicesBySize:
 
 
 def heard(
-    trace: Callable[..., ChoicesBySize], rows: Any
+    trace: Callable[..., ChoicesBySize], rows: Any, taken: Any = None
 ) -> tuple[ChoicesBySize, list[tuple[str, str]]]:
     """Trace with warnings, and note them by kind and text; the user hears them as always."""
     with warnings.catch_warnings(record=True) as caught:
-        traced = trace(rows, report=True)
+        traced = trace(rows, taken, report=True)
     for one in caught:
         warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
     return traced, [(one.category.__name__, str(one.message)) for one in caught]

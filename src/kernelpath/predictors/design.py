@@ -187,7 +187,9 @@ def _medians(
     if sparse.issparse(values):  # where more than half of the entries are 0, so is the median
         single |= number & (2 * np.diff(values.tocsc().indptr) >= values.shape[0])
     elif (whole := number & ~holes).any():
-        found[whole] = np.median(values[:, whole], axis=0)
+        ordered = np.sort(values[:, whole], axis=0)  # several times as fast as np.median
+        low, high = (len(ordered) - 1) // 2, len(ordered) // 2
+        found[whole] = ordered[[low, high]].mean(axis=0)
     for i in np.flatnonzero(single).tolist():
         seen = _column(values, i)
         found[i] = np.nan if np.isnan(seen).all() else np.nanmedian(seen)

@@ -192,11 +192,13 @@ def trace(
     fit_params: dict[str, Any] | None = None,
     *,
     report: bool = False,
+    by_size: bool = False,
 ) -> ChoicesBySize:
     """Fit a clone of the selector and read what it chose at every size.
 
-    With ``report`` the selector may warn of constant columns.  Selectors of this package take a
-    :class:`Table` for ``X``, too.
+    With ``report`` the selector may warn of constant columns.  With ``by_size`` a path need not
+    store points that its sizes do not depend on.  Selectors of this package take a :class:`Table`
+    for ``X``, too.
 
     Examples
     --------
@@ -222,7 +224,8 @@ def trace(
         argument = weight_argument(fitted)
         if sample_weight is not None and argument is not None:
             params[argument] = sample_weight
-        fitted.fit(X, y, **params)
+        own = by_size and type(fitted).__module__.startswith("kernelpath.")
+        (getattr(fitted, "_fit_by_size", fitted.fit) if own else fitted.fit)(X, y, **params)
     last = fitted.steps[-1][1] if hasattr(fitted, "steps") else fitted
     if getattr(last, "interrupted_", False):  # half a path is none to score
         raise KeyboardInterrupt

@@ -49,12 +49,15 @@ def trace_path(
     units: Units | None = None,
     solver: str = "exact",
     predictor_order: int = 1,
+    by_size: bool = False,
     feature_names: Any = None,
     provenance: dict[str, Any] | None = None,
 ) -> FeaturePath:
     """Trace the path of ``problem`` over a decreasing grid of ``p``.
 
-    ``units`` says which columns the features of the problem are; one each by default.
+    ``units`` says which columns the features of the problem are; one each by default.  With
+    ``by_size`` only points of some number of features will be asked for: they lie at the ends of
+    the grid or at juncture points, so that an exact path stores nothing else.
     """
     if not problem.bounded(float(parameters[-1])):
         unbounded = UserWarning(
@@ -65,6 +68,8 @@ def trace_path(
         warn(naming(unbounded, "bregman_strength"))
         parameters = parameters[:-1]
     _check_range(problem, float(parameters[-1]))
+    if by_size and solver == "exact":
+        parameters = parameters[[0, -1]]
     if solver == "exact":
         traced = trace_exact(problem, parameters)
     else:
