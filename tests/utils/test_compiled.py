@@ -96,6 +96,65 @@ def test_two_processes_that_save_at_the_same_time_do_not_mix_their_code(fresh, m
         assert fresh()(values) == total
 
 
+FACTORY = """
+import numpy as np
+from kernelpath.utils.compiled import compiled
+
+def made(squared):
+    @compiled(part=True)
+    def total(values, gaps):
+        out = 0.0
+        for start in range(0, values.shape[0], 2):
+            part = values[start : start + 2]
+            for j in range(part.shape[0]):
+                gaps[j] = part[j] * part[j] if squared else part[j]
+            for j in range(part.shape[0]):
+                out += gaps[j]
+        return out
+    return total
+
+plain, squares = made(False), made(True)
+
+@compiled()
+def first(rows, out):
+    gaps = np.empty(2)
+    for i in range(rows.shape[0]):
+        out[i] = plain(rows[i], gaps)
+
+@compiled()
+def second(rows, out):
+    gaps = np.empty(2)
+    for i in range(rows.shape[0]):
+        out[i] = squares(rows[i], gaps)
+"""
+SUMS = """
+import sys
+import numpy as np
+import factory
+
+for name in sys.argv[1:]:
+    out = np.empty(1)
+    getattr(factory, name)(np.array([[1.0, 2.0, 3.0]]), out)
+    print(out[0])
+"""
+
+
+@jitted
+def test_what_a_factory_makes_in_two_processes_is_told_apart_in_a_third(tmp_path):
+    (tmp_path / "factory.py").write_text(FACTORY)
+    env = os.environ | {"PYTHONPATH": str(tmp_path), "NUMBA_CACHE_DIR": str(tmp_path / "kept")}
+
+    def sums(*names):
+        command = [sys.executable, "-c", SUMS, *names]
+        done = subprocess.run(command, env=env, capture_output=True, text=True, check=True)
+        return [float(line) for line in done.stdout.split()]
+
+    assert sums("first") == [6.0]
+    assert sums("second") == [14.0]
+    assert sums("first", "second") == [6.0, 14.0]
+    assert sums("second", "first") == [14.0, 6.0]
+
+
 FORMULA = """
 from kernelpath.utils.compiled import compiled
 

@@ -54,6 +54,7 @@ def compiled(*, kept: bool = True, part: bool = False, **options: Any) -> Callab
     """
 
     def decorate(function: Callable) -> Any:
+        _name_by_content(function, options)
         wrappers = {"no_cfunc_wrapper": True, "no_cpython_wrapper": part}
         dispatcher = njit(nogil=True, **wrappers, **options)(function)
         if kept and not part and dispatcher is not function:  # else NUMBA_DISABLE_JIT is set
@@ -61,6 +62,18 @@ def compiled(*, kept: bool = True, part: bool = False, **options: Any) -> Callab
         return dispatcher
 
     return decorate
+
+
+def _name_by_content(function: Callable, options: dict[str, Any]) -> None:
+    """Give what a factory makes a name of its own.
+
+    The linker tells code by module, name, types and a number that counts what a process has
+    compiled.  Two products of a factory that share the rest, kept by two processes, can have the
+    same number, and where a third loads both, one would run in the place of the other.
+    """
+    if "<locals>" in function.__qualname__:
+        key = hashlib.sha256(f"{content_key(function)}{_sorted_options(options)}".encode())
+        function.__qualname__ += f"_{key.hexdigest()[:12]}"
 
 
 class KindCache(_Cache):
@@ -244,7 +257,7 @@ def content_key(function: Callable) -> str:
     met, waiting = {function}, [function]
     while waiting:
         function = waiting.pop()
-        found.update(repr(_code_parts(function.__code__)).encode())
+        found.update(repr([function.__qualname__, *_code_parts(function.__code__)]).encode())
         for name, value in _used(function):
             inner = getattr(value, "py_func", None)
             text = _constant(value) if inner is None else _options(value)
@@ -297,7 +310,10 @@ def _constant(value: Any) -> str | None:
 
 
 def _options(dispatcher: Any) -> str:
-    options = getattr(dispatcher, "targetoptions", {})
+    return _sorted_options(getattr(dispatcher, "targetoptions", {}))
+
+
+def _sorted_options(options: dict[str, Any]) -> str:
     texts = {k: sorted(v) if isinstance(v, set | frozenset) else v for k, v in options.items()}
     return repr(sorted(texts.items(), key=lambda item: item[0]))
 
