@@ -215,7 +215,7 @@ def commands(report: Report, base: Path | None) -> None:
 def beside_logistic(report: Report, file: Path, target: str, measure: str) -> None:
     out = file.with_name(f"{file.stem}-{measure}")
     summary = command(file, target, out, "--scoring", measure)["summary"]
-    point, plain = summary["operating_point"], logistic(file, target, measure)
+    point, plain = summary["cv"]["chosen"], logistic(file, target, measure)
     error = plain.std(ddof=1) / np.sqrt(len(plain))
     report.add(
         f"{file.stem}, {measure}: default, {point['n_features']} features, beside logistic "
