@@ -29,7 +29,12 @@ ORDER = (
 )  # fmt: skip
 # Upward by design, imported when called: plotting is a convenience of the path; and methods that
 # PathCV is given by name are made by the catalogue, which knows all of them and stands above them.
-LAZY_EXCEPTIONS = {("path", "report"), ("estimators", "report"), ("estimators", "catalogue")}
+LAZY_EXCEPTIONS = {
+    ("path", "report"),
+    ("alignment", "report"),
+    ("estimators", "report"),
+    ("estimators", "catalogue"),
+}
 
 
 def _module_name(file):

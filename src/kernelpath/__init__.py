@@ -17,6 +17,7 @@ from kernelpath._version import __version__
 if TYPE_CHECKING:
     from kernelpath import baselines, datasets
     from kernelpath.alignment import alignments
+    from kernelpath.alignment.significance import AlignmentTest, alignment_test
     from kernelpath.catalogue import methods
     from kernelpath.comparison import Comparison, compare
     from kernelpath.errors import DataError, ExtensionError, KernelPathError, PathFileError
@@ -53,6 +54,8 @@ if TYPE_CHECKING:
 # Public name -> module that defines it.  Importing the package loads none of them.
 _HOME = {
     "alignments": "kernelpath.alignment",
+    "AlignmentTest": "kernelpath.alignment.significance",
+    "alignment_test": "kernelpath.alignment.significance",
     "DataError": "kernelpath.errors",
     "ExtensionError": "kernelpath.errors",
     "KernelPathError": "kernelpath.errors",
@@ -116,6 +119,7 @@ __all__ = [
     "L1",
     "RBF",
     "AccuracyDisplay",
+    "AlignmentTest",
     "Box",
     "CappedSimplex",
     "CertificateDisplay",
@@ -161,6 +165,7 @@ __all__ = [
     "WeightedKernelSVM",
     "WeightsDisplay",
     "__version__",
+    "alignment_test",
     "alignments",
     "baselines",
     "combined_kernels",

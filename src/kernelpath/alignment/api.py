@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
+from kernelpath.alignment.calibration import CalibratedResult, calibrate, repeated
 from kernelpath.alignment.columns import DenseColumns, SparseColumns
 from kernelpath.alignment.engine import AlignmentResult, NonFiniteColumns, compute
+from kernelpath.alignment.null_moments import FEWEST_ROWS
 from kernelpath.alignment.observed import ObservedColumns
 from kernelpath.errors import DataError, naming
 from kernelpath.kernels import codes, formula_code
@@ -38,7 +41,10 @@ from kernelpath.utils.units import in_units
 from kernelpath.utils.words import counted
 
 METHODS = ("auto", "exact", "fast")
-BANDWIDTHS = ("std", "median")
+BANDWIDTHS = ("std", "median", "multi")
+SEVERAL_WIDTHS = (1.0, 0.5, 0.25)
+"""What ``"multi"`` stands for, in standard deviations of a column."""
+MOST_WIDTHS, SMALLEST_FACTOR = 8, 0.01
 SMALLEST_WIDTH = 1e-290
 
 
@@ -47,7 +53,7 @@ def alignments(
     y: ArrayLike,
     *,
     kernel: str | FeatureKernel = "auto",
-    bandwidth: str = "std",
+    bandwidth: str | Sequence[float] = "std",
     gamma: ArrayLike | None = None,
     method: str = "auto",
     tol: float = 1e-8,
@@ -75,9 +81,11 @@ def alignments(
     y : array of shape (n_samples,)
     kernel : {"rbf", "linear", "polynomial", "laplace", "delta", "auto"} or FeatureKernel
         ``"auto"``: delta for text and categorical columns of a dataframe, RBF for the others.
-    bandwidth : {"std", "median"}
+    bandwidth : {"std", "median", "multi"} or tuple of float
         Scale of a column: its population standard deviation, or the median distance of two rows
-        (exact, about a hundred times the time).  RBF takes ``gamma = 1 / (2 scale^2)``.
+        (exact, about a hundred times the time).  RBF takes ``gamma = 1 / (2 scale^2)``.  A tuple
+        gives several widths in standard deviations, ``"multi"`` is ``(1, 0.5, 0.25)``: of them each
+        column has the one at which its alignment is least likely by chance.
     gamma : float or array of shape (n_features,), optional
         Width parameters instead of ``bandwidth``.
     method : {"auto", "exact", "fast"}
@@ -142,21 +150,25 @@ def align_table(
     y: ArrayLike,
     *,
     kernel: str | FeatureKernel = "auto",
-    bandwidth: str = "std",
+    bandwidth: str | Sequence[float] = "std",
     gamma: ArrayLike | None = None,
     method: str = "auto",
     tol: float = 1e-8,
     n_jobs: int | None = None,
     sample_weight: ArrayLike | None = None,
     task: str = "auto",
+    calibrated: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> tuple[AlignmentResult, Target]:
     """Like :func:`alignments`, with error bounds, constant columns and the encoded target.
 
-    NaN means missing, a category of its own: see :mod:`kernelpath.kernels.missing`.
+    NaN means missing, a category of its own: see :mod:`kernelpath.kernels.missing`.  With
+    ``calibrated`` or several widths the result is a :class:`CalibratedResult`; its alignments keep
+    to ``tol`` only where ``calibrated`` is not asked for.
     """
     _check_options(bandwidth, method, tol)
     refuse_idle_widths(bandwidth, gamma)
+    factors, scale = widths_of(bandwidth)
     kernels = kernel_per_column(kernel, table)
     n_samples, n_features = table.shape
     if n_features == 0:
@@ -175,16 +187,23 @@ def align_table(
     if sample_weight is not None:
         values, y, sample_weight = without_weightless_rows(values, y, sample_weight)
     target = encode_target(y, task=task, sample_weight=sample_weight)
-    options = {"bandwidth": bandwidth, "method": method, "tol": tol, "n_jobs": n_jobs}
+    plain = partial(compute, bandwidth=scale, method=method, tol=tol, n_jobs=n_jobs)
+    run: Callable[..., AlignmentResult] = plain
+    if calibrated or len(factors) > 1:
+        _check_rows_for_moments(target)
+        run = partial(
+            _calibrated, exact=None if calibrated else plain, bandwidth=scale, factors=factors,
+            method=method, n_jobs=n_jobs,
+        )  # fmt: skip
     used = replace(table, values=values)
     try:
-        return _aligned(used, target, kernels, gamma_array, options, progress), target
+        return _aligned(used, target, kernels, gamma_array, run, progress), target
     except NonFiniteColumns:
         refuse_infinite_columns(used)
     holes = np.flatnonzero(columns_with_holes(used.values))
     near = used.within_reach()
     kernels = _by_holes(kernels, holes)
-    result = _aligned(near, target, kernels, gamma_array, options, progress, holes)
+    result = _aligned(near, target, kernels, gamma_array, run, progress, holes)
     if near.exponents is None:
         return result, target
     known = 0 if table.exponents is None else table.exponents
@@ -196,7 +215,7 @@ def _aligned(
     target: Target,
     kernels: list[tuple[FeatureKernel, NDArray[np.intp]]],
     gamma: NDArray[np.float64] | None,
-    options: dict[str, Any],
+    run: Callable[..., AlignmentResult],
     progress: Callable[[int, int], None] | None,
     holes: NDArray[np.intp] | None = None,
 ) -> AlignmentResult:
@@ -212,13 +231,12 @@ def _aligned(
         with_holes = holes is not None and np.isin(where[0], holes)
         source = _observed(values, one) if with_holes else _source(values)
         try:
-            part = compute(
+            part = run(
                 source,
                 target,
                 one,
                 gamma=None if gamma is None else _own_widths(table, one, where, gamma[where]),
                 progress=_count_from(progress, before, n_features),
-                **options,
             )
         except NonFiniteColumns as error:
             raise NonFiniteColumns(where[error.columns]) from None
@@ -287,12 +305,65 @@ def _count_from(
     return lambda done, _: progress(before + done, total)
 
 
-def _check_options(bandwidth: str, method: str, tol: float) -> None:
-    if not isinstance(bandwidth, str) or bandwidth not in BANDWIDTHS:
-        raise ValueError(
-            f"bandwidth must be 'std' or 'median', got {bandwidth!r}; "
-            "pass numbers through gamma=, with gamma = 1 / (2 sigma^2) for RBF"
+def _calibrated(
+    source: Any,
+    target: Target,
+    kernel: FeatureKernel,
+    *,
+    exact: Callable[..., AlignmentResult] | None,
+    gamma: NDArray[np.float64] | None,
+    progress: Callable[[int, int], None] | None,
+    **options: Any,
+) -> CalibratedResult:
+    """P-values at several widths; with ``exact``, also alignments at the width of each column."""
+    found = calibrate(source, target, kernel, gamma=gamma, progress=progress, **options)
+    if exact is None:
+        return found
+    again = exact(source, target, kernel, gamma=np.where(found.constant, 1.0, found.gamma))
+    return replace(found, values=again.values, bounds=again.bounds, traces=again.traces)
+
+
+def _check_rows_for_moments(target: Target) -> None:
+    n = repeated(target).total_weight
+    if n < FEWEST_ROWS:
+        rows = counted(target.n_samples, "row")
+        worth = "" if n == target.n_samples else f", which with their weights are worth {n:.3g}"
+        raise DataError(
+            f"{rows}{worth}: what an alignment is by chance needs at least {FEWEST_ROWS}; with "
+            "fewer, use score='alignment' and bandwidth='std'."
         )
+
+
+def widths_of(bandwidth: str | Sequence[float]) -> tuple[tuple[float, ...], str]:
+    """Widths in units of a column's scale, and what that scale is.
+
+    Examples
+    --------
+    >>> widths_of("median"), widths_of("multi")
+    (((1.0,), 'median'), ((1.0, 0.5, 0.25), 'std'))
+    """
+    if isinstance(bandwidth, str):
+        return (SEVERAL_WIDTHS, "std") if bandwidth == "multi" else ((1.0,), bandwidth)
+    return tuple(float(factor) for factor in bandwidth), "std"
+
+
+def check_bandwidth(bandwidth: Any) -> None:
+    """Refuse what is neither the name of a scale nor widths in units of the deviation."""
+    if isinstance(bandwidth, str) and bandwidth in BANDWIDTHS:
+        return
+    if isinstance(bandwidth, tuple | list) and 0 < len(bandwidth) <= MOST_WIDTHS:
+        usable = all(is_number(f) and SMALLEST_FACTOR <= float(f) <= 100 for f in bandwidth)
+        if usable and len(set(map(float, bandwidth))) == len(bandwidth):
+            return
+    raise ValueError(
+        f"bandwidth must be 'std', 'median', 'multi' or a tuple of up to {MOST_WIDTHS} numbers, all "
+        f"different, from {SMALLEST_FACTOR} to 100, widths in standard deviations of a column, "
+        f"got {bandwidth!r}; pass other numbers through gamma=, with gamma = 1 / (2 sigma^2) for RBF"
+    )
+
+
+def _check_options(bandwidth: Any, method: str, tol: float) -> None:
+    check_bandwidth(bandwidth)
     if not isinstance(method, str) or method not in METHODS:
         raise ValueError(f"method must be 'auto', 'exact' or 'fast', got {method!r}")
     if not (is_number(tol) and 1e-12 <= float(tol) <= 1e-1):
@@ -374,8 +445,11 @@ def _by_holes(
 def _assemble(
     parts: list[tuple[NDArray[np.intp], AlignmentResult]], n_features: int
 ) -> AlignmentResult:
-    whole = AlignmentResult.empty(n_features)
+    first = parts[0][1]
+    whole: AlignmentResult = AlignmentResult.empty(n_features)
+    if isinstance(first, CalibratedResult):
+        whole = CalibratedResult.empty(n_features, first.log_p_by_width.shape[1])
     for where, part in parts:
-        for field in fields(AlignmentResult):
+        for field in fields(whole):
             getattr(whole, field.name)[where] = getattr(part, field.name)
     return whole

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -69,39 +70,55 @@ def compute(
     """Alignment of every feature of ``source`` with ``target``."""
     contractor = Contraction(target, kernel, method, tol)
     result = AlignmentResult.empty(source.n_features)
-    bad = np.zeros(source.n_features, dtype=bool)
     in_place = source.feature_major
     fused = contractor.fused() if bandwidth == "std" and gamma is None else None
 
-    def work(features: slice) -> int:
-        done = None
-        if fused is not None and in_place is not None:
-            statistics, forms, done = fused.run(in_place, features)
-            block = source.open(features, contractor.columns, statistics)
-        else:
-            block = source.open(features, contractor.columns)
-        bad[features] = _unusable(block.statistics)
-        if bad.any():  # only look for further bad columns
-            return features.stop - features.start
+    def work(features: slice, block: ColumnBlock, first: Any) -> None:
         given = None if gamma is None else gamma[features]
         widths = _widths(block, contractor, bandwidth, given)
+        done = None if first is None else first[1]
         answers = contractor.align(block, widths, done)
-        if done is not None:
-            answers[:, done] = ratios(forms[done])
+        if first is not None:
+            answers[:, done] = ratios(first[0][done])
         result.values[features], result.bounds[features], result.traces[features] = answers
         result.constant[features] = widths.constant
         result.gamma[features] = widths.gamma
         result.center[features] = block.statistics.mean
+
+    def opened(features: slice) -> tuple[ColumnBlock, Any]:
+        if fused is None or in_place is None:
+            return source.open(features, contractor.columns), None
+        statistics, forms, done = fused.run(in_place, features)
+        return source.open(features, contractor.columns, statistics), (forms, done)
+
+    over_columns(work, opened, source, n_jobs, progress)
+    return result
+
+
+def over_columns(
+    work: Callable[[slice, ColumnBlock, Any], None],
+    opened: Callable[[slice], tuple[ColumnBlock, Any]],
+    source: TableColumns,
+    n_jobs: int | None,
+    progress: Progress | None,
+) -> None:
+    """Work through all slices of a table; NonFiniteColumns if some columns hold no numbers.
+
+    ``opened`` gives the block of a slice, and what else ``work`` takes.
+    """
+    bad = np.zeros(source.n_features, dtype=bool)
+
+    def one(features: slice) -> int:
+        with np.errstate(over="ignore", invalid="ignore"):  # NaN and infinity are found and said
+            block, more = opened(features)
+            bad[features] = _unusable(block.statistics)
+            if not bad.any():  # else only look for further bad columns
+                work(features, block, more)
         return features.stop - features.start
 
-    def quiet_work(features: slice) -> int:
-        with np.errstate(over="ignore", invalid="ignore"):  # NaN and infinity are found and said
-            return work(features)
-
-    _run(quiet_work, list(source.slices()), effective_n_jobs(n_jobs), source.n_features, progress)
+    _run(one, list(source.slices()), effective_n_jobs(n_jobs), source.n_features, progress)
     if bad.any():
         raise NonFiniteColumns(np.flatnonzero(bad))
-    return result
 
 
 def _run(
@@ -143,14 +160,26 @@ def _widths(
     block: ColumnBlock, contractor: Contraction, bandwidth: str, gamma: NDArray[np.float64] | None
 ) -> Widths:
     """Width parameter of each column, and which columns are constant."""
-    statistics = block.statistics
-    constant = statistics.hi - statistics.lo < SMALLEST_RANGE
     if gamma is not None:
-        return Widths(constant, gamma)
+        return Widths(_constant(block.statistics), gamma)
+    constant, scale = column_scales(block, contractor, bandwidth)
+    return Widths(constant, contractor.kernel.gamma(scale))
+
+
+def _constant(statistics: ColumnStatistics) -> NDArray[np.bool_]:
+    return statistics.hi - statistics.lo < SMALLEST_RANGE
+
+
+def column_scales(
+    block: ColumnBlock, contractor: Contraction, bandwidth: str
+) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+    """Which columns are constant, and the scale of the others that widths are made of."""
+    statistics = block.statistics
+    constant = _constant(statistics)
     scale = np.where(constant, 1.0, statistics.std)
     if bandwidth == "median" and not contractor.kernel.scale_free:
         wanted = np.flatnonzero(~constant)
         median = contractor.median_scale(block, wanted)
         # More than half of the pairs may be equal (sparse counts): the spread serves then.
         scale[wanted] = np.where(median > 0, median, scale[wanted])
-    return Widths(constant, contractor.kernel.gamma(scale))
+    return constant, scale

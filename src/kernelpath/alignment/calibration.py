@@ -1,0 +1,190 @@
+r"""Alignments held against chance: standardised statistics and p-values, at one width or several.
+
+A column gets a p-value at each of its widths, by Pearson's type III law with the exact mean,
+variance and skewness of its statistic over all permutations of the target; columns of two values
+and a target of two classes get the exact hypergeometric probability.  The Cauchy rule makes one
+p-value of several.  The score of a column is :math:`-\ln p`, which is near 1 without relation to
+the target, as the alignment itself is, and comparable between columns of any shape, kernel and
+width.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernelpath.alignment.columns import ColumnBlock, TableColumns
+from kernelpath.alignment.contraction import Contraction
+from kernelpath.alignment.engine import (
+    AlignmentResult,
+    Progress,
+    column_scales,
+    over_columns,
+)
+from kernelpath.alignment.null_moments import permutation_moments, target_sums, whitening
+from kernelpath.alignment.null_sums import ColumnSums, NullContraction
+from kernelpath.alignment.tails import cauchy_combination, log_hypergeometric, log_pearson_tail
+from kernelpath.kernels import FeatureKernel, codes, formula_code
+from kernelpath.tables.targets import Target
+
+Array = NDArray[np.float64]
+GRID_ERROR = 5e-5
+"""What an alignment found on a grid may be off, in units of itself or 1."""
+
+
+@dataclass(frozen=True)
+class CalibratedResult(AlignmentResult):
+    """Alignments at the width of each feature, and what they are by chance.
+
+    Attributes
+    ----------
+    log_p : ndarray of shape (n_features,)
+        Of all widths together; 0 for constant columns.
+    z : ndarray of shape (n_features,)
+        Standardised statistic at the width of the feature.
+    width : ndarray of shape (n_features,)
+        The width with the least p-value, in units of the scale; NaN for kernels without a width.
+    log_p_by_width : ndarray of shape (n_features, n_widths)
+        NaN where a kernel has one width only.
+    """
+
+    log_p: Array
+    z: Array
+    width: Array
+    log_p_by_width: Array
+
+    @classmethod
+    def empty(cls, n_features: int, n_widths: int = 1) -> CalibratedResult:
+        """Zeros, to be filled part by part."""
+        values, bounds, gamma, traces, center, log_p, z = np.zeros((7, n_features))
+        constant, width = np.zeros(n_features, dtype=bool), np.full(n_features, np.nan)
+        by_width = np.full((n_features, n_widths), np.nan)
+        return cls(values, bounds, constant, gamma, traces, center, log_p, z, width, by_width)
+
+    @property
+    def scores(self) -> Array:
+        """``-ln p``: what features are ranked by."""
+        return -self.log_p
+
+
+def repeated(target: Target) -> Target:
+    """The target with weights that count rows: whole numbers do, others as the rows they are worth.
+
+    ``n`` rows with weights ``w`` are worth ``(sum w)^2 / sum w^2`` rows.
+    """
+    weight = target.columns[:, 0]
+    if np.all(weight == np.floor(weight)):
+        return target
+    factor = weight.sum() / (weight @ weight)
+    return replace(target, columns=target.columns * factor)
+
+
+def calibrate(
+    source: TableColumns,
+    target: Target,
+    kernel: FeatureKernel,
+    *,
+    bandwidth: str,
+    factors: tuple[float, ...],
+    gamma: NDArray[np.float64] | None,
+    method: str,
+    n_jobs: int | None,
+    progress: Progress | None = None,
+) -> CalibratedResult:
+    """Statistics and p-values of every feature, at widths of ``factors`` times its scale."""
+    target = repeated(target)
+    own = factors if several_widths(kernel) else (1.0,)
+    contraction = NullContraction(target, kernel, own, exact=method == "exact")
+    scales = Contraction(target, kernel, "exact", 1e-8)  # which knows the median distance
+    null = _Null(target)
+    result = CalibratedResult.empty(source.n_features, len(factors))
+
+    def work(features: slice, block: ColumnBlock, _: None) -> None:
+        constant, scale = column_scales(block, scales, bandwidth)
+        gammas = np.stack([kernel.gamma(f * scale) for f in own])
+        if gamma is not None:
+            gammas[:] = gamma[features]
+        found = contraction.run(block, gammas, constant)
+        null.judge(found, constant, result, features, own)
+        best = result.log_p_by_width[features, : len(own)].argmin(axis=1)
+        result.gamma[features] = gammas[best, np.arange(len(best))]
+        if len(own) > 1 or not kernel.scale_free:
+            result.width[features] = np.asarray(own)[best]
+        if formula_code(kernel) == codes.RBF and method != "exact":
+            result.bounds[features] = GRID_ERROR * np.maximum(result.values[features], 1.0)
+        result.constant[features] = constant
+        result.center[features] = block.statistics.mean
+
+    def opened(features: slice) -> tuple[ColumnBlock, None]:
+        return source.open(features, contraction.columns), None
+
+    over_columns(work, opened, source, n_jobs, progress)
+    return result
+
+
+def several_widths(kernel: FeatureKernel) -> bool:
+    """Whether a kernel has a width of which several make sense: categories and powers have none."""
+    return not kernel.scale_free and formula_code(kernel) != codes.POLYNOMIAL
+
+
+class _Null:
+    """What chance makes of one target."""
+
+    def __init__(self, target: Target) -> None:
+        self.n = target.total_weight
+        self.factors = whitening(target)
+        self.sums = target_sums(target, self.factors)
+        weight = target.columns[:, 0]
+        two = (
+            target.classes is not None and len(target.classes) == 2 and target.columns.shape[1] == 2
+        )
+        whole = bool(np.all(weight == np.floor(weight)))
+        self.positive = float(weight[target.columns[:, 1] > 0].sum()) if two and whole else None
+        if self.positive is not None:
+            v = target.columns[:, 1] / weight
+            self.gap = float(v.max() - v.min())  # of the codes of the two classes
+
+    def judge(
+        self,
+        found: ColumnSums,
+        constant: NDArray[np.bool_],
+        result: CalibratedResult,
+        features: slice,
+        own: tuple[float, ...],
+    ) -> None:
+        """Write down what the sums of some columns say."""
+        statistics = found.forms @ self.factors**2
+        moments = permutation_moments(self.n, found.sums, self.sums)
+        z = moments.standardised(statistics)
+        log_p = log_pearson_tail(z, moments.skewness)
+        log_p[moments.variance <= 0] = 0.0  # no permutation changes it
+        if self.positive is not None:
+            self._two_valued(found, constant, log_p)
+        log_p[constant] = 0.0
+        each = result.log_p_by_width[features]
+        each[:, : len(own)] = log_p
+        result.log_p[features] = cauchy_combination(log_p) if len(own) > 1 else log_p[:, 0]
+        best, row = log_p.argmin(axis=1), np.arange(len(log_p))
+        trace = found.sums[row, best, 0]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            values = found.forms[row, best].sum(axis=1) / trace
+        result.values[features] = np.where(trace > 0, np.maximum(values, 0.0), 0.0)
+        result.z[features] = z[row, best]
+        result.traces[features] = trace
+
+    def _two_valued(self, found: ColumnSums, constant: NDArray[np.bool_], log_p: Array) -> None:
+        """The exact probability, for two values and two classes."""
+        two = np.flatnonzero((found.n_levels == 2) & ~constant)
+        if len(two) == 0:
+            return
+        assert self.positive is not None
+        # The matrix is c z z' with the centred indicator z of one value: sum z^2 = n u.
+        T, squares = found.sums[two, 0, 0], found.sums[two, 0, 3]
+        u = 1.0 / (self.n * squares / T**2 + 3.0)
+        chosen = np.round(self.n * (0.5 - np.sqrt(np.maximum(0.25 - u, 0.0))))
+        share = chosen / self.n
+        form = found.forms[two, 0, 0] / T * self.n * share * (1.0 - share)
+        gap = np.sqrt(np.maximum(form, 0.0)) / self.gap
+        log_p[two] = log_hypergeometric(self.n, self.positive, chosen, gap)[:, None]

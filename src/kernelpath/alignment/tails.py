@@ -1,0 +1,177 @@
+"""Tail probabilities in logarithms: of a statistic with three known moments, and of a 2 x 2 table.
+
+Logarithms, because strong features have p-values that no number can hold; below about 1e-10 they
+are an order, no longer a probability.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammainc, gammaincc, gammaln, log_ndtr, logsumexp
+
+from kernelpath.utils.compiled import compiled
+
+Array = NDArray[np.float64]
+SYMMETRIC = 1e-4  # skewness below which the tail is the normal one
+SMALLEST = 1e-290  # probabilities of which the library has all digits
+MOST_LIKELY = 0.99  # at 1 the Cauchy rule would be minus infinity
+FAR = -20.0  # log p from which the Cauchy rule is a sum of reciprocals
+FRACTIONS = 200  # terms of a continued fraction
+
+
+def log_pearson_tail(z: Array, skewness: Array) -> Array:
+    """Log of P(Z >= z) for Pearson's type III law with mean 0, variance 1 and a skewness.
+
+    With negative skewness the law ends at ``-2 / skewness``; beyond, the normal tail serves, for
+    the order alone.
+
+    Examples
+    --------
+    >>> from scipy.stats import pearson3
+    >>> z, skewness = np.array([-1.0, 1.0, 5.0]), np.array([0.5, 2.0, 1.0])
+    >>> np.allclose(log_pearson_tail(z, skewness), pearson3.logsf(z, skewness))
+    True
+    >>> log_pearson_tail(np.array([3000.0]), np.array([1.0])).round(1)  # no number holds it
+    array([-5979.7])
+    """
+    z, skewness = np.broadcast_arrays(np.asarray(z, float), np.asarray(skewness, float))
+    out = log_ndtr(-z)
+    up, down = skewness > SYMMETRIC, skewness < -SYMMETRIC
+    if up.any():
+        shape = 4.0 / skewness[up] ** 2
+        out[up] = log_gamma_tail(shape, shape + z[up] * np.sqrt(shape))
+    if down.any():
+        shape = 4.0 / skewness[down] ** 2
+        at = np.maximum(shape - z[down] * np.sqrt(shape), 0.0)
+        tail = gammainc(shape, at)
+        with np.errstate(divide="ignore"):
+            out[down] = np.where(tail > SMALLEST, np.log(tail), out[down])
+    return out
+
+
+def log_gamma_tail(shape: Array, x: Array) -> Array:
+    """Log of the regularised upper incomplete gamma function; 0 for ``x <= 0``."""
+    tail = gammaincc(shape, np.maximum(x, 0.0))
+    with np.errstate(divide="ignore"):
+        out = np.log(tail)
+    far = tail < SMALLEST
+    if far.any():
+        out[far] = _far_gamma_tail(shape[far], x[far])
+    return out
+
+
+def _far_gamma_tail(shape: Array, x: Array) -> Array:
+    """By Lentz's way with the continued fraction; ``x`` is far above ``shape``."""
+    b = x + 1.0 - shape
+    d = 1.0 / b
+    c = np.full_like(b, 1e300)
+    h = d
+    for i in range(1, FRACTIONS):
+        a = -i * (i - shape)
+        b = b + 2.0
+        d = 1.0 / (a * d + b)
+        c = b + a / c
+        h = h * d * c
+        if np.all(np.abs(d * c - 1.0) < 1e-13):
+            break
+    return -x + shape * np.log(x) - gammaln(shape) + np.log(h)
+
+
+def cauchy_combination(log_p: Array) -> Array:
+    """One p-value, in logs, of several along the last axis, however these depend on each other.
+
+    NaN stands for none.  Far out the mean of ``cot(pi p)`` follows Cauchy's law (Liu, Xie, 2020).
+
+    Examples
+    --------
+    >>> np.exp(cauchy_combination(np.log([[0.01, 0.01, 0.01], [0.001, 0.5, 0.9]]))).round(4)
+    array([0.01 , 0.003])
+    >>> cauchy_combination(np.array([[-2000.0, -3.0, np.nan]])).round(3)
+    array([-1999.307])
+    """
+    known = ~np.isnan(log_p)
+    count = np.maximum(known.sum(axis=-1), 1)
+    p = np.exp(np.where(known, log_p, 0.0))
+    with np.errstate(divide="ignore"):
+        each = 1.0 / np.tan(np.pi * np.clip(p, 1e-300, MOST_LIKELY))
+    mean = np.where(known, each, 0.0).sum(axis=-1) / count
+    near = np.log(np.arctan2(1.0, mean) / np.pi)
+    far = np.log(count) - logsumexp(np.where(known, -log_p, -np.inf), axis=-1)
+    least = np.where(known, log_p, 0.0).min(axis=-1)
+    alone = np.where(known, log_p, 0.0).sum(axis=-1)
+    combined = np.where(least < FAR, far, near)
+    return np.where(count == 1, alone, np.minimum(combined, 0.0))
+
+
+@compiled()
+def _log_hypergeometric(n, positive, chosen, gap, out):
+    """Log of the probability that the number of positive rows is ``gap`` or more from its mean."""
+    for i in range(out.shape[0]):
+        expected = chosen[i] * positive / n
+        low = max(0.0, chosen[i] + positive - n)
+        high = min(chosen[i], positive)
+        slack = 1e-7 * (1.0 + gap[i])
+        total = -math.inf
+        for side in range(2):
+            k = (
+                math.ceil(expected + gap[i] - slack)
+                if side == 0
+                else math.floor(expected - gap[i] + slack)
+            )
+            if side == 1 and k >= math.ceil(expected + gap[i] - slack):
+                k = math.ceil(expected + gap[i] - slack) - 1.0  # the gap is 0: all, each once
+            if k < low or k > high:
+                continue
+            log_mass = (
+                math.lgamma(positive + 1.0) - math.lgamma(k + 1.0)
+                - math.lgamma(positive - k + 1.0) + math.lgamma(n - positive + 1.0)
+                - math.lgamma(chosen[i] - k + 1.0)
+                - math.lgamma(n - positive - chosen[i] + k + 1.0) - math.lgamma(n + 1.0)
+                + math.lgamma(chosen[i] + 1.0) + math.lgamma(n - chosen[i] + 1.0)
+            )  # fmt: skip
+            ratio = 1.0
+            tail = 1.0
+            while ratio > 1e-17 * tail:
+                if side == 0:
+                    ratio *= (
+                        (positive - k)
+                        * (chosen[i] - k)
+                        / ((k + 1.0) * (n - positive - chosen[i] + k + 1.0))
+                    )
+                    k += 1.0
+                else:
+                    ratio *= (
+                        k
+                        * (n - positive - chosen[i] + k)
+                        / ((positive - k + 1.0) * (chosen[i] - k + 1.0))
+                    )
+                    k -= 1.0
+                tail += ratio
+            one = log_mass + math.log(tail)
+            top = max(total, one)
+            total = top + math.log(math.exp(total - top) + math.exp(one - top))
+        out[i] = min(total, 0.0)
+
+
+def log_hypergeometric(n: float, positive: float, chosen: Array, gap: Array) -> Array:
+    """Log of the probability that a count is at least as far from its mean as ``gap``.
+
+    ``chosen`` of ``n`` rows are drawn, ``positive`` of the ``n`` are positive.
+
+    Examples
+    --------
+    >>> from scipy.stats import hypergeom
+    >>> k = np.arange(0, 11)
+    >>> mass, gap = hypergeom(30, 12, 10).pmf(k), np.abs(k - 4.0)
+    >>> expected = [mass[gap >= g - 1e-9].sum() for g in gap]
+    >>> np.allclose(np.exp(log_hypergeometric(30, 12, np.full(11, 10.0), gap)), expected)
+    True
+    """
+    out = np.empty(len(gap))
+    _log_hypergeometric(
+        float(n), float(positive), np.asarray(chosen, float), np.asarray(gap, float), out
+    )
+    return out
