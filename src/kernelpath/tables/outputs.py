@@ -1,0 +1,163 @@
+r"""Targets of several columns: each is coded as it would be alone, and they count alike.
+
+With :math:`m` outputs the coded columns of each are divided by :math:`\sqrt m`, so that the sum of
+:math:`v^\top K v` over all of them is the mean over the outputs of what each has alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from kernelpath.errors import ConstantColumnWarning, DataError, naming, settings_named
+from kernelpath.tables.table import as_pandas, column_list, plain_array
+from kernelpath.tables.targets import (
+    Target,
+    as_vector,
+    check_sample_weight,
+    encode_target,
+    infer_task,
+    plain_target,
+)
+from kernelpath.utils.warn import warn
+
+OUTPUTS = "outputs"
+
+
+@dataclass(frozen=True, eq=False)
+class Outputs:
+    """A target of several columns, rows and columns as they were given.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n_rows, n_outputs)
+    names : ndarray of str or None
+        Names of the columns of a dataframe.
+    tasks : tuple of {"classification", "regression"} or None
+        What each column is taken for, once that was judged.
+
+    Examples
+    --------
+    >>> y = Outputs(np.array([[0.5, 1], [1.5, 0], [2.5, 1]]))
+    >>> y[[0, 2]].values.tolist(), y.judged().tasks
+    ([[0.5, 1.0], [2.5, 1.0]], ('regression', 'classification'))
+    """
+
+    values: NDArray
+    names: NDArray | None = None
+    tasks: tuple[str, ...] | None = None
+
+    @classmethod
+    def of(cls, y: Any) -> Outputs | None:
+        """The columns of an array or dataframe; None if there are not several."""
+        if isinstance(y, Outputs):
+            return y
+        if len(getattr(y, "columns", ())) > 1:
+            frame = as_pandas(y)
+            columns = [frame.iloc[:, j] for j in range(frame.shape[1])]
+            return cls(_stacked(columns), np.array([str(name) for name in frame.columns]))
+        y = plain_target(y)
+        try:
+            array = np.asarray(y)
+        except ValueError:  # lists of several lengths
+            return None
+        return cls(array) if array.ndim == 2 and array.shape[1] > 1 else None
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Numbers of rows and of columns."""
+        return self.values.shape
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __getitem__(self, rows: Any) -> Outputs:
+        """Some rows, by number or mask."""
+        return replace(self, values=self.values[rows])
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray:
+        return (
+            np.array(self.values, dtype=dtype, copy=bool(copy))
+            if copy
+            else np.asarray(self.values, dtype=dtype)
+        )
+
+    def label(self, *columns: int) -> str:
+        """How some columns are called at the beginning of a sentence."""
+        found = column_list(np.array(columns), self.names)
+        return f"C{found[1:]} of y"
+
+    def vectors(self) -> list[NDArray]:
+        """Each column as a vector of numbers or text, or what is wrong with one."""
+        found = []
+        for j in range(self.shape[1]):
+            with self._naming(j):
+                found.append(as_vector(self.values[:, j]))
+        return found
+
+    def judged(self, task: str = "auto", *, by_folds: bool = False) -> Outputs:
+        """The same as numbers or labels, each with its task; see `infer_task`."""
+        columns = self.vectors()
+        tasks = self.tasks
+        if tasks is None or task != "auto":
+            tasks = tuple(infer_task(column, task, judged=by_folds) for column in columns)
+        return replace(self, values=_stacked(columns), tasks=tasks)
+
+    def without_constants(self, weights: NDArray[np.float64]) -> Outputs:
+        """The columns that have two values among the rows with a weight; the others are named."""
+        rows = weights > 0
+        varied = [len(np.unique(column[rows])) > 1 for column in self.vectors()]
+        kept, left = np.flatnonzero(varied), np.flatnonzero(~np.array(varied))
+        if len(kept) == 0:
+            raise DataError("Every column of y is constant; there is nothing to select for.")
+        if len(left) == 0:
+            return self
+        fate = "is constant and is" if len(left) == 1 else "are constant and are"
+        warn(f"{self.label(*left.tolist())} {fate} left out.", ConstantColumnWarning)
+        return Outputs(
+            self.values[:, kept],
+            None if self.names is None else self.names[kept],
+            None if self.tasks is None else tuple(self.tasks[j] for j in kept.tolist()),
+        )
+
+    @contextmanager
+    def _naming(self, column: int) -> Iterator[None]:
+        """Let a refusal say which column it is about."""
+        try:
+            yield
+        except DataError as error:
+            text = f"{self.label(column)}: {error}"
+            raise naming(DataError(text), *settings_named(error)) from None
+
+    def encoded(self, task: str = "auto", sample_weight: ArrayLike | None = None) -> Target:
+        """All columns encoded; the sum over them is the mean over the outputs.
+
+        Examples
+        --------
+        >>> y = Outputs(np.array([[1.0, 0.0], [1.0, 1.0], [0.0, 0.0], [0.0, 1.0]]))
+        >>> np.square(y.encoded().columns[:, 1:]).sum(axis=1)
+        array([1., 1., 1., 1.])
+        """
+        n = len(self)
+        weights = np.ones(n) if sample_weight is None else check_sample_weight(sample_weight, n)
+        varied = self.judged(task).without_constants(weights)
+        assert varied.tasks is not None
+        columns, scale = [weights[:, None]], 1.0 / np.sqrt(varied.shape[1])
+        for j, (column, own) in enumerate(zip(varied.vectors(), varied.tasks)):
+            with varied._naming(j):
+                coded = encode_target(column, task=own, sample_weight=sample_weight).columns
+            columns.append(scale * coded[:, 1:])
+        return Target(OUTPUTS, np.hstack(columns), None, None, None)
+
+
+def _stacked(columns: list[Any]) -> NDArray:
+    """Columns of numbers side by side as numbers; beside text as objects."""
+    arrays = [np.asarray(plain_array(column, "y")) for column in columns]
+    if not all(array.dtype.kind in "biuf" for array in arrays):
+        arrays = [array.astype(object) for array in arrays]
+    return np.column_stack(arrays)
