@@ -19,7 +19,7 @@ from kernelpath.tables.targets import Target, as_vector, encode_target
 SURVIVAL = "survival"
 JOINT = (OUTPUTS, SURVIVAL)
 """Kinds of targets that are more than one column."""
-IN_WORDS = {OUTPUTS: "a target of several columns", SURVIVAL: "survival times"}
+IN_WORDS = {OUTPUTS: "several columns", SURVIVAL: "survival times"}
 
 
 def joint_target(y: Any) -> Any:
@@ -71,11 +71,12 @@ def taken(y: Any, rows: NDArray) -> Any:
 
 def as_any_target(y: Any, task: str = "auto") -> Any:
     """A target without holes as it is learned and judged, or what is wrong with it."""
-    if isinstance(y, Outputs):
-        return y.judged(task, by_folds=True)
-    if is_survival(y):
-        survival_fields(y)
-        return y
+    joint = joint_target(y)
+    if isinstance(joint, Outputs):
+        return joint.judged(task, by_folds=True)
+    if joint is not None:
+        survival_fields(joint)
+        return joint
     return as_vector(y)
 
 
@@ -93,6 +94,29 @@ def row_codes(y: Any) -> NDArray:
 
     rows = pd.Series([tuple(row) for row in np.asarray(y).tolist()], dtype=object)
     return pd.factorize(rows)[0].astype(np.int64)
+
+
+def constant_target(y: NDArray, weight: NDArray[np.float64] | None) -> NDArray:
+    """What is predicted without features: the mean of each column, or its most frequent label.
+
+    Of survival times it is one risk for all rows, 0.
+
+    Examples
+    --------
+    >>> constant_target(np.array([[0.5, 1], [1.5, 0], [4.0, 1]]), None).tolist()
+    [[2.0, 1.0]]
+    """
+    if is_survival(y):
+        return np.zeros(1)
+    outputs, found = Outputs(y).judged(), []
+    assert outputs.tasks is not None
+    for column, task in zip(outputs.vectors(), outputs.tasks):
+        if task == "regression":
+            found.append(np.average(column, weights=weight))
+            continue
+        labels, codes = np.unique(column, return_inverse=True)
+        found.append(labels[np.bincount(codes, weights=weight).argmax()])
+    return np.array([found], dtype=outputs.values.dtype)
 
 
 def refuse_unlearnable(y: Any, which: str) -> None:

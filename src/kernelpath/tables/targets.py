@@ -280,8 +280,9 @@ def refuse_joint(y: Any) -> None:
     dtype = getattr(y, "dtype", None)
     if getattr(dtype, "names", None) is not None:
         raise DataError(
-            f"y must be one-dimensional, got a structured array of the type {dtype}: survival "
-            f"times are taken by {JOINT_TARGETS}, and kp.survival_target(y) makes one column of them."
+            f"y must be one-dimensional, got a structured array of the type {dtype}: "
+            f"survival times are taken by {JOINT_TARGETS}, and kp.survival_target(y) makes one "
+            "column of them."
         )
     try:
         shape = np.shape(y)
