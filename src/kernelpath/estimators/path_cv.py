@@ -183,7 +183,7 @@ class PathCV(NotebookCard, PlainSelector, BaseEstimator):
     fingerprint_ : str
         Of table and target: the same data have the same.
     task_ : str
-        ``"classification"``, ``"regression"``; ``"outputs"`` for several columns, or ``"survival"``.
+        ``"classification"`` or ``"regression"``; ``"outputs"`` for several columns, ``"survival"``.
     model_, classes_, plan_, scorer_, n_features_in_, feature_names_in_
 
     Notes

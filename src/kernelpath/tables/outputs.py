@@ -6,7 +6,7 @@ With :math:`m` outputs the coded columns of each are divided by :math:`\sqrt m`,
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -58,9 +58,12 @@ class Outputs:
         if isinstance(y, Outputs):
             return y
         if len(getattr(y, "columns", ())) > 1:
-            frame = as_pandas(y)
-            columns = [frame.iloc[:, j] for j in range(frame.shape[1])]
-            return cls(_stacked(columns), np.array([str(name) for name in frame.columns]))
+            frame, columns = as_pandas(y), []
+            names = np.array([str(name) for name in frame.columns])
+            for j in range(len(names)):
+                with _naming(_label([j], names)):
+                    columns.append(plain_array(frame.iloc[:, j], "y"))
+            return cls(_stacked(columns), names)
         y = plain_target(y)
         try:
             array = np.asarray(y)
@@ -89,14 +92,13 @@ class Outputs:
 
     def label(self, *columns: int) -> str:
         """How some columns are called at the beginning of a sentence."""
-        found = column_list(np.array(columns), self.names)
-        return f"C{found[1:]} of y"
+        return _label(columns, self.names)
 
     def vectors(self) -> list[NDArray]:
         """Each column as a vector of numbers or text, or what is wrong with one."""
         found = []
         for j in range(self.shape[1]):
-            with self._naming(j):
+            with _naming(self.label(j)):
                 found.append(as_vector(self.values[:, j]))
         return found
 
@@ -125,15 +127,6 @@ class Outputs:
             None if self.tasks is None else tuple(self.tasks[j] for j in kept.tolist()),
         )
 
-    @contextmanager
-    def _naming(self, column: int) -> Iterator[None]:
-        """Let a refusal say which column it is about."""
-        try:
-            yield
-        except DataError as error:
-            text = f"{self.label(column)}: {error}"
-            raise naming(DataError(text), *settings_named(error)) from None
-
     def encoded(self, task: str = "auto", sample_weight: ArrayLike | None = None) -> Target:
         """All columns encoded; the sum over them is the mean over the outputs.
 
@@ -149,15 +142,28 @@ class Outputs:
         assert varied.tasks is not None
         columns, scale = [weights[:, None]], 1.0 / np.sqrt(varied.shape[1])
         for j, (column, own) in enumerate(zip(varied.vectors(), varied.tasks)):
-            with varied._naming(j):
+            with _naming(varied.label(j)):
                 coded = encode_target(column, task=own, sample_weight=sample_weight).columns
             columns.append(scale * coded[:, 1:])
         return Target(OUTPUTS, np.hstack(columns), None, None, None)
 
 
+def _label(columns: Sequence[int], names: NDArray | None) -> str:
+    return f"C{column_list(np.array(columns), names)[1:]} of y"
+
+
+@contextmanager
+def _naming(label: str) -> Iterator[None]:
+    """Let a refusal say which column it is about."""
+    try:
+        yield
+    except DataError as error:
+        raise naming(DataError(f"{label}: {error}"), *settings_named(error)) from None
+
+
 def _stacked(columns: list[Any]) -> NDArray:
     """Columns of numbers side by side as numbers; beside text as objects."""
-    arrays = [np.asarray(plain_array(column, "y")) for column in columns]
+    arrays = [np.asarray(column) for column in columns]
     if not all(array.dtype.kind in "biuf" for array in arrays):
         arrays = [array.astype(object) for array in arrays]
     return np.column_stack(arrays)
