@@ -285,7 +285,7 @@ def refuse_joint(y: Any) -> None:
             "column of them."
         )
     try:
-        shape = np.shape(y)
+        shape = y.shape if hasattr(y, "shape") else np.asarray(y).shape
     except ValueError:  # lists of several lengths
         return
     if len(shape) == 2 and shape[1] > 1:
