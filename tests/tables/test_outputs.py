@@ -7,6 +7,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csr_matrix
 
 from kernelpath.errors import ConstantColumnWarning, DataError
 from kernelpath.tables.any_target import (
@@ -67,8 +68,9 @@ def test_each_column_has_its_own_task_unless_it_is_given():
         pd.DataFrame({"a": NUMBER, "b": LABEL}),
         pd.DataFrame({"a": NUMBER, "b": LABEL}).astype({"b": "Int64"}),
         pd.DataFrame({"a": NUMBER, "b": LABEL > 0}),
+        csr_matrix(np.column_stack([NUMBER, LABEL])),
     ],
-    ids=["array", "list", "objects", "frame", "nullable", "flags"],
+    ids=["array", "list", "objects", "frame", "nullable", "flags", "sparse"],
 )
 def test_arrays_lists_and_frames_are_one(y):
     expected = encode_any(np.column_stack([NUMBER, LABEL])).columns

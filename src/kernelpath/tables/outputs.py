@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
 
 from kernelpath.errors import ConstantColumnWarning, DataError, naming, settings_named
 from kernelpath.tables.table import as_pandas, column_list, plain_array
@@ -66,7 +67,7 @@ class Outputs:
             return cls(_stacked(columns), names)
         y = plain_target(y)
         try:
-            array = np.asarray(y)
+            array = y.toarray() if sparse.issparse(y) else np.asarray(y)
         except ValueError:  # lists of several lengths
             return None
         return cls(array) if array.ndim == 2 and array.shape[1] > 1 else None
