@@ -232,3 +232,18 @@ def test_measures_of_the_predictions_alone():
 
     model = _cv(RiskRegression(), make_scorer(within)).fit(X, SURVIVAL)
     assert model.scores_.mean.tolist() == [1.0, 1.0, 1.0]
+
+
+def test_tags_are_those_of_the_predictor_once_there_is_a_measure():
+    tags = [
+        model.__sklearn_tags__().target_tags.multi_output
+        for model in (
+            _cv(KNeighborsRegressor(), "r2"),
+            _cv(KNeighborsRegressor(), None),
+            _cv(LogisticRegression(), "accuracy"),
+            kp.PathCV(),
+            kp.LpKTASelector(),
+            kp.L1KRRegressor(),
+        )
+    ]
+    assert tags == [True, False, False, False, True, False]

@@ -51,13 +51,14 @@ def why_no_shares(model: PathCV) -> str:
     )
 
 
-def with_task_tags(tags: Any, kind: str, predictor: Any) -> Any:
-    """Say whether this is a classifier or a regressor, and whether sparse tables will do."""
+def with_task_tags(tags: Any, kind: str, predictor: Any, scoring: Any) -> Any:
+    """Say whether this is a classifier or a regressor, and which tables and targets will do."""
     own = is_own(predictor)
     tags.input_tags.sparse = own or predictor.__sklearn_tags__().input_tags.sparse
     tags.input_tags.allow_nan = own or predictor.__sklearn_tags__().input_tags.allow_nan
     tags.target_tags.required = True
-    tags.target_tags.multi_output = not own
+    if not own and scoring is not None:
+        tags.target_tags.multi_output = predictor.__sklearn_tags__().target_tags.multi_output
     if kind in ("auto", *JOINT) and not own:
         known = {"classifier": "classification", "regressor": "regression"}
         kind = known.get(predictor.__sklearn_tags__().estimator_type, "auto")

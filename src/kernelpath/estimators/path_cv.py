@@ -645,7 +645,8 @@ class PathCV(NotebookCard, PlainSelector, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        return routing.with_task_tags(tags, getattr(self, "task_", self.task), self.predictor)
+        kind = getattr(self, "task_", self.task)
+        return routing.with_task_tags(tags, kind, self.predictor, self.scoring)
 
     def get_metadata_routing(self) -> Any:
         """Who may get metadata: the selector, the predictor, the splitter and the scorer."""
