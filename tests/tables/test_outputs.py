@@ -128,6 +128,15 @@ def test_a_column_that_cannot_be_a_target_is_named(column, task, words):
     assert str(caught.value).startswith("Column 'odd' of y: ")
 
 
+def test_a_column_keeps_its_number_where_others_are_left_out():
+    y = np.column_stack([np.ones(N, int), LABEL, np.arange(N)]).astype(object)
+    with (
+        pytest.warns(ConstantColumnWarning, match="Column 0 of y"),
+        pytest.raises(DataError, match="Column 2 of y: Every row has its own class"),
+    ):
+        encode_any(y, task="classification")
+
+
 def test_survival_times_have_no_classes():
     assert encode_any(SURVIVAL, task="regression").task == "survival"
     with pytest.raises(DataError, match="no classes"):

@@ -85,11 +85,8 @@ class Outputs:
         return replace(self, values=self.values[rows])
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray:
-        return (
-            np.array(self.values, dtype=dtype, copy=bool(copy))
-            if copy
-            else np.asarray(self.values, dtype=dtype)
-        )
+        array = np.asarray(self.values, dtype=dtype)
+        return array.copy() if copy else array
 
     def label(self, *columns: int) -> str:
         """How some columns are called at the beginning of a sentence."""
@@ -111,22 +108,17 @@ class Outputs:
             tasks = tuple(infer_task(column, task, judged=by_folds) for column in columns)
         return replace(self, values=_stacked(columns), tasks=tasks)
 
-    def without_constants(self, weights: NDArray[np.float64]) -> Outputs:
-        """The columns that have two values among the rows with a weight; the others are named."""
+    def _varied(self, weights: NDArray[np.float64]) -> list[int]:
+        """Columns that have two values among the rows with a weight; the others are named."""
         rows = weights > 0
         varied = [len(np.unique(column[rows])) > 1 for column in self.vectors()]
-        kept, left = np.flatnonzero(varied), np.flatnonzero(~np.array(varied))
-        if len(kept) == 0:
+        left = [j for j, varies in enumerate(varied) if not varies]
+        if all(not varies for varies in varied):
             raise DataError("Every column of y is constant; there is nothing to select for.")
-        if len(left) == 0:
-            return self
-        fate = "is constant and is" if len(left) == 1 else "are constant and are"
-        warn(f"{self.label(*left.tolist())} {fate} left out.", ConstantColumnWarning)
-        return Outputs(
-            self.values[:, kept],
-            None if self.names is None else self.names[kept],
-            None if self.tasks is None else tuple(self.tasks[j] for j in kept.tolist()),
-        )
+        if left:
+            fate = "is constant and is" if len(left) == 1 else "are constant and are"
+            warn(f"{self.label(*left)} {fate} left out.", ConstantColumnWarning)
+        return [j for j, varies in enumerate(varied) if varies]
 
     def encoded(self, task: str = "auto", sample_weight: ArrayLike | None = None) -> Target:
         """All columns encoded; the sum over them is the mean over the outputs.
@@ -139,13 +131,13 @@ class Outputs:
         """
         n = len(self)
         weights = np.ones(n) if sample_weight is None else check_sample_weight(sample_weight, n)
-        varied = self.judged(task).without_constants(weights)
-        assert varied.tasks is not None
-        columns, scale = [weights[:, None]], 1.0 / np.sqrt(varied.shape[1])
-        for j, (column, own) in enumerate(zip(varied.vectors(), varied.tasks)):
-            with _naming(varied.label(j)):
-                coded = encode_target(column, task=own, sample_weight=sample_weight).columns
-            columns.append(scale * coded[:, 1:])
+        y = self.judged(task)
+        vectors, tasks, varied = y.vectors(), y.tasks or (), y._varied(weights)
+        columns, scale = [weights[:, None]], 1.0 / np.sqrt(len(varied))
+        for j in varied:
+            with _naming(self.label(j)):
+                own = encode_target(vectors[j], task=tasks[j], sample_weight=sample_weight)
+            columns.append(scale * own.columns[:, 1:])
         return Target(OUTPUTS, np.hstack(columns), None, None, None)
 
 
