@@ -26,8 +26,8 @@ GROUPS = {
     ),
     "The path": ("FeaturePath", "PathPoint", "PathEvent", "load_path"),
     "Alignments and kernels": (
-        "alignments", "combined_kernels", "FeatureKernel", "RBF", "Linear", "Polynomial",
-        "Laplace", "Delta", "GeneralizedKL", "SquaredEuclidean",
+        "alignments", "survival_target", "combined_kernels", "FeatureKernel", "RBF", "Linear",
+        "Polynomial", "Laplace", "Delta", "GeneralizedKL", "SquaredEuclidean",
     ),
     "Pictures and pages": (
         "AccuracyDisplay", "SizeDisplay", "WeightsDisplay", "EntriesDisplay", "StabilityDisplay",

@@ -118,6 +118,18 @@ def test_the_guide_to_rare_classes_runs():
     assert names["ranked"].scores_.scoring == "roc_auc"
 
 
+def test_the_guide_to_several_targets_runs():
+    names = run_page(
+        GUIDE / "targets.md",
+        ("RandomForestRegressor(100", "RandomForestRegressor(20"),
+        ("[1, 2, 4, 8], cv=3", "[1, 2, 4], cv=2"),
+    )
+    assert set(names["selector"].get_feature_names_out()) == {"x1", "x4", "x7"}
+    assert set(names["model"].operating_point_.feature_names) >= {"x1", "x4"}
+    assert set(names["path"].at(n_features=2).names) == {"x2", "x9"}
+    assert names["survival"].scores_.mean.max() > 0.65
+
+
 def test_the_guide_to_models_behind_a_selector_runs():
     """With stand-ins where a package is absent."""
     names = run_page(GUIDE / "in_front_of.md", ("cv=3", "cv=2"), ("[3, 6, 12]", "[6, 12]"))

@@ -26,7 +26,7 @@ import scipy.sparse as sp
 from golden_record import Absent, Recorder, is_absent, words_of
 from golden_texts import TEXT_JOBS
 from sklearn.feature_selection import f_classif
-from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.model_selection import GroupKFold
 from sklearn.svm import LinearSVC
 
@@ -204,6 +204,27 @@ def alignments_options(out: Recorder) -> None:
         out.value("loose", kp.alignments(X, y, tol=1e-3, method="fast"))
         wide = kp.datasets.make_wide(n_samples=300, n_features=400, random_state=1)
         out.value("wide", kp.alignments(wide.X, wide.y))
+
+
+def joint_targets(out: Recorder) -> None:
+    """Several columns and survival times: residuals, alignments, a path and its scores."""
+    X, y = numbers()
+    rng = np.random.default_rng(13)
+    times = list(zip(rng.random(len(y)) < 0.7, np.round(np.exp(y / np.abs(y).max()), 1)))
+    survival = np.array(times, dtype=[("event", bool), ("time", float)])
+    out.value("residuals", kp.survival_target(survival))
+    outputs = pd.DataFrame({"a": y, "b": y > 0, "c": rng.integers(0, 3, len(y)), "same": 1})
+    with out.warned():
+        for name, target in {"outputs": outputs, "survival": survival}.items():
+            weights = row_weights(y)
+            for kernel in KERNELS.values():
+                out.value(f"{name}.{kernel}", kp.alignments(X, target, kernel=kernel))
+            out.value(f"{name}.weights", kp.alignments(X, target, sample_weight=weights))
+            out.value(f"{name}.path", kp.LpKTASelector(norm_strength="noise").fit(X, target).path_)
+        scored = kp.PathCV(predictor=LinearRegression(), scoring="r2", cv=3)
+        scored.fit(X, outputs[["a", "b"]])
+        out.value("scores", scored.scores_.per_fold)
+        out.value("predict", scored.predict(first_rows(X)))
 
 
 def combined(out: Recorder) -> None:
@@ -548,6 +569,7 @@ JOBS: dict[str, Job] = {
     "datasets": simulated,
     "alignments.kernels": alignments,
     "alignments.options": alignments_options,
+    "alignments.joint_targets": joint_targets,
     "combined_kernels": combined,
     **{f"lp_kta.{name}": one for name, one in LP_KTA.items()},
     **{f"gmkl.{name}": one for name, one in GMKL.items()},

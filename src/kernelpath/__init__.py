@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from kernelpath.report.displays.stability import StabilityDisplay
     from kernelpath.report.displays.views import ViewsDisplay
     from kernelpath.report.html import render_html, save_html
+    from kernelpath.tables.survival import survival_target
     from kernelpath.tracers.lp_kta.divergences import GeneralizedKL, SquaredEuclidean
     from kernelpath.utils.progress import show_progress
 
@@ -60,6 +61,7 @@ _HOME = {
     "ExtensionError": "kernelpath.errors",
     "KernelPathError": "kernelpath.errors",
     "PathFileError": "kernelpath.errors",
+    "survival_target": "kernelpath.tables.survival",
     "combined_kernels": "kernelpath.path_kernels",
     "Comparison": "kernelpath.comparison",
     "compare": "kernelpath.comparison",
@@ -178,6 +180,7 @@ __all__ = [
     "report_figures",
     "save_html",
     "show_progress",
+    "survival_target",
 ]
 
 

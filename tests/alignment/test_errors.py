@@ -308,7 +308,7 @@ def test_missing_text_labels_are_not_a_class():
 
 
 def test_shape_and_type_of_the_target():
-    _fails("one-dimensional", y=np.column_stack([Y, Y]))
+    _fails("one-dimensional", y=np.ones((N, 2, 2)))
     _fails(y=pd.Series(pd.date_range("2024-01-01", periods=N)))
     with pytest.raises(ValueError, match=r"[Cc]omplex"):
         kp.alignments(X, Y + 1j)

@@ -201,7 +201,7 @@ def _with(value, place=(3, 2)):
         (X, Y[:59], "60 rows, but y has 59|inconsistent"),
         (X[:1], Y[:1], "1 sample|minimum of 2|at least"),
         (X, None, "target y is None"),
-        (X, np.column_stack([Y, Y]), "1d array|one-dimensional"),
+        (X, np.column_stack([Y, Y]), "several columns: give a predictor and a scoring"),
         (X[:, 0], Y, "2D array"),
         (X[:, :0], Y, "0 feature"),
     ],

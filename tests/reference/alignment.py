@@ -126,6 +126,27 @@ def align(X, y, kernel="rbf", task="classification", *, gamma=None, **options):
     )
 
 
+def align_outputs(X, outputs, tasks, kernel="rbf", *, counts=None):
+    """Mean over the outputs of ``sum_ab v_a (H K H)_ab v_b / tr(H K H)``, each sum written out."""
+    X = np.asarray(X)
+    if counts is not None:
+        X, outputs = repeat_rows(X, counts), [repeat_rows(y, counts) for y in outputs]
+    found = []
+    for x in X.T:
+        if np.all(x == x[0]):
+            found.append(0.0)
+            continue
+        K = double_centre(gram(x, kernel, default_gamma(kernel, std(x))))
+        total = LONG(0)
+        for y, task in zip(outputs, tasks):
+            for v in code_target(y, task).T:
+                for a in range(len(x)):
+                    for b in range(len(x)):
+                        total += v[a] * K[a, b] * v[b]
+        found.append(float(total / len(outputs) / np.trace(K)))
+    return np.array(found)
+
+
 def worst_error(actual, expected):
     """Largest error in the units of the promise, ``max(alignment, 1)``."""
     expected = np.asarray(expected)

@@ -27,6 +27,7 @@ from kernelpath.kernels.feature import (
     resolve_kernel,
 )
 from kernelpath.kernels.missing import has_category
+from kernelpath.tables.any_target import encode_any, joint_target, taken
 from kernelpath.tables.table import (
     Table,
     as_column_table,
@@ -34,7 +35,7 @@ from kernelpath.tables.table import (
     refuse_infinite_columns,
     unmasked,
 )
-from kernelpath.tables.targets import Target, check_sample_weight, encode_target, refuse_weightless
+from kernelpath.tables.targets import Target, check_sample_weight, refuse_weightless
 from kernelpath.utils.checks import is_number
 from kernelpath.utils.progress import begin, progress_bar
 from kernelpath.utils.units import in_units
@@ -78,7 +79,10 @@ def alignments(
         Raw columns: the kernel width adapts to each.  Sparse matrices stay sparse.  NaN means
         missing, which is a category of its own: the width of a column is that of its observed
         values, and whether a value is missing may be what it tells.
-    y : array of shape (n_samples,)
+    y : array of shape (n_samples,) or (n_samples, n_outputs), or structured array
+        Several columns, each coded as it would be alone, give the mean of their alignments: again
+        near 1 without any relation.  A constant one is left out, with a warning.  A structured
+        array of events and times stands for its residuals: see :func:`survival_target`.
     kernel : {"rbf", "linear", "polynomial", "laplace", "delta", "auto"} or FeatureKernel
         ``"auto"``: delta for text and categorical columns of a dataframe, RBF for the others.
     bandwidth : {"std", "median", "multi"} or tuple of float
@@ -98,6 +102,7 @@ def alignments(
     sample_weight : array of shape (n_samples,), optional
         Weights of the rows; whole numbers mean repeated rows.
     task : {"auto", "classification", "regression"}
+        What ``y`` holds, each of its columns for itself.
     progress : callable, optional
         Called with (features done, features in all), instead of a progress bar.
 
@@ -178,6 +183,8 @@ def align_table(
     gamma_array = _check_gamma(gamma, n_features)
     if y is None:
         raise DataError("y is None; the alignments need a target.")
+    joint = joint_target(y)
+    y = y if joint is None else joint
     y_length = np.shape(y)[0] if np.ndim(y) else 0
     if y_length != n_samples:
         raise DataError(
@@ -186,7 +193,7 @@ def align_table(
     values = table.values
     if sample_weight is not None:
         values, y, sample_weight = without_weightless_rows(values, y, sample_weight)
-    target = encode_target(y, task=task, sample_weight=sample_weight)
+    target = encode_any(y, task=task, sample_weight=sample_weight)
     plain = partial(compute, bandwidth=scale, method=method, tol=tol, n_jobs=n_jobs)
     run: Callable[..., AlignmentResult] = plain
     if calibrated or len(factors) > 1:
@@ -422,7 +429,7 @@ def without_weightless_rows(
     keep = np.flatnonzero(weights > 0)
     if sp.issparse(values):
         values = values.tocsr()
-    return values[keep], np.asarray(y)[keep], weights[keep]
+    return values[keep], taken(y, keep), weights[keep]
 
 
 def _observed(values: Any, kernel: FeatureKernel) -> ObservedColumns:

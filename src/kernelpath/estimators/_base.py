@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from kernelpath.errors import DataError, FewerFeaturesWarning, Obstacles
 from kernelpath.path.feature_path import FeaturePath, PathPoint
+from kernelpath.tables.any_target import encode_any, joint_target
 from kernelpath.tables.missing import (
     check_missing,
     imputed,
@@ -22,7 +23,7 @@ from kernelpath.tables.missing import (
 )
 from kernelpath.tables.reading import names_of_fit, read_training, with_all_columns
 from kernelpath.tables.table import Table, as_pandas, is_frame, plain_table, unmasked
-from kernelpath.tables.targets import as_vector, encode_target, plain_target, plain_weight
+from kernelpath.tables.targets import as_vector, plain_target, plain_weight, refuse_joint
 from kernelpath.utils.checks import is_number, is_whole, one_of
 from kernelpath.utils.provenance import versions
 from kernelpath.utils.units import in_units, size_exponent
@@ -98,6 +99,7 @@ class PathSelector(NotebookCard, PlainSelector, BaseEstimator):
     """Base of the selectors: ``fit`` leaves ``path_``, ``support_`` and ``weights_``."""
 
     reads_tables = True  # fit takes a Table for X, too
+    takes_joint_targets = False  # y may have several columns, or be events and times
     is_ranking = False  # whether the path is one order of the features, cut at several sizes
 
     def _get_support_mask(self) -> NDArray[np.bool_]:
@@ -109,6 +111,7 @@ class PathSelector(NotebookCard, PlainSelector, BaseEstimator):
         tags.input_tags.sparse = True
         tags.input_tags.allow_nan = True
         tags.target_tags.required = True
+        tags.target_tags.multi_output = self.takes_joint_targets
         return tags
 
     def _check_table(self, X: Any, y: Any) -> tuple[Table, NDArray]:
@@ -121,7 +124,7 @@ class PathSelector(NotebookCard, PlainSelector, BaseEstimator):
         missing = check_missing(getattr(self, "missing", "kernel"))
         require_target(self, y)
         table = read_training(self, X)
-        y = column_or_1d(plain_target(y), warn=True)
+        y = self._check_target(y)
         kept = rows_to_keep(table, y, missing) if len(y) == table.n_rows else None
         if kept is not None:
             sample_weight = weights_of(sample_weight, kept.rows, table.n_rows)
@@ -133,9 +136,18 @@ class PathSelector(NotebookCard, PlainSelector, BaseEstimator):
             self._check_kernel(table)
         if found.found:
             with found.noting():
-                encode_target(y, task=getattr(self, "task", "auto"))
+                encode_any(y, task=getattr(self, "task", "auto"))
         found.refuse()
         return table, y, sample_weight
+
+    def _check_target(self, y: Any) -> Any:
+        """One column as a vector; several, or events and times, where they are taken."""
+        joint = joint_target(y) if self.takes_joint_targets else None
+        if joint is not None:
+            return joint
+        y = plain_target(y)
+        refuse_joint(y)
+        return column_or_1d(y, warn=True)
 
     def _check_kernel(self, table: Table) -> None:
         """Refuse columns that the kernel cannot take, where that is known before the fit."""

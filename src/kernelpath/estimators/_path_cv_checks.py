@@ -29,6 +29,12 @@ from kernelpath.estimators._path_cv_constraints import (
 )
 from kernelpath.estimators._path_cv_grid import settings_of_grid, with_variants
 from kernelpath.estimators._path_cv_routing import route
+from kernelpath.estimators._path_cv_target import (
+    check_target,
+    refuse_by_name,
+    selector_task,
+    with_task,
+)
 from kernelpath.estimators.lp_kta import LpKTASelector
 from kernelpath.estimators.rankers import warn_of_columns
 from kernelpath.estimators.saved_settings import refuse_stand_ins
@@ -58,9 +64,10 @@ from kernelpath.evaluation.splits import (
 from kernelpath.evaluation.study import Copies, Split, Study, inner_of, unit_of_scores
 from kernelpath.evaluation.tuning import n_candidates
 from kernelpath.evaluation.work_plan import WorkMeter
-from kernelpath.predictors.choice import is_own, resolve_predictors, task_of
+from kernelpath.predictors.choice import is_own, resolve_predictors
 from kernelpath.predictors.svm import Task
 from kernelpath.tables import IDENTIFIERS
+from kernelpath.tables.any_target import as_any_target, encode_any, row_codes, taken
 from kernelpath.tables.constraints import Constraints
 from kernelpath.tables.encoding import TableEncoder
 from kernelpath.tables.missing import (
@@ -72,15 +79,12 @@ from kernelpath.tables.missing import (
     rows_to_keep,
     weights_of,
 )
-from kernelpath.tables.reading import one_column, read_training
+from kernelpath.tables.reading import any_target, read_training
 from kernelpath.tables.table import Table, bytes_of, columns_with_holes, unmasked
 from kernelpath.tables.targets import (
-    as_vector,
     check_lengths,
     check_sample_weight,
-    encode_target,
     refuse_weightless,
-    say_how_it_is_read,
 )
 from kernelpath.tracers.any_selector import (
     BASELINES,
@@ -100,7 +104,6 @@ from kernelpath.utils.words import counted
 if TYPE_CHECKING:
     from kernelpath.estimators.path_cv import PathCV
 
-SMALLEST_CLASS_WEIGHT = 1e-9
 FEWEST_SAMPLED = 1000  # rows: fewer would say little of a table that has more
 
 
@@ -202,8 +205,8 @@ def _refuse_obstacles(model: PathCV, selector: Any, rows: Table, y: Any) -> None
             selector._check_kernel(rows)
     if found.found:
         with found.noting():
-            known = one_column(y)
-            encode_target(known[~missing_targets(known)], task=model.task)
+            known = any_target(y)
+            encode_any(known[~missing_targets(known)], task=model.task)
     found.refuse()
 
 
@@ -250,12 +253,12 @@ def _make_study(
 ) -> tuple[Study, list[Split], str]:
     """What all folds share, the folds, and the name of the measure; all of it checked."""
     own = is_own(model.predictor)
-    given = Given(rows, one_column(y), unmasked(groups, "groups"), sample_weight, model.cv, params)
+    given = Given(rows, any_target(y), unmasked(groups, "groups"), sample_weight, model.cv, params)
     kept = rows_to_keep(rows, given.y, model.missing) if len(given.y) == rows.n_rows else None
     left_out = LeftOut()
     if kept is not None:
         given, left_out = given.take(kept.rows), kept.left_out
-    given = replace(given, y=as_vector(given.y))
+    given = replace(given, y=as_any_target(given.y, model.task))
     check_lengths(given.rows.n_rows, given.y)
     routed = route(model, given.groups, given.sample_weight, given.params)
     routing = bool(get_config().get("enable_metadata_routing"))
@@ -264,7 +267,7 @@ def _make_study(
     left_out += LeftOut(no_weight=n_rows - given.rows.n_rows)
     rows, y, groups = given.rows, given.y, given.groups
     sample_weight, cv = given.sample_weight, given.cv
-    kind, classes, y = _check_target(model, y, sample_weight, own)
+    kind, classes, y = check_target(model, y, sample_weight, own)
     if kind == "classification" and groups is None and (some := not_alone(y, cv)) is not None:
         left_out += LeftOut(alone=len(y) - len(some))
         given = replace(given, y=y).take(some)
@@ -285,7 +288,7 @@ def _make_study(
         rows=rows,
         y=y,
         task=Task(kind, classes, class_weight, bool(model.probability)),
-        selector=_with_task(selector, kind),
+        selector=with_task(selector, selector_task(kind, model.task)),
         predictors=resolve_predictors(model.predictor, model.selector, rows.n_rows),
         scorer=scorer,
         sizes=np.ones(1, dtype=np.int64),
@@ -297,7 +300,7 @@ def _make_study(
         metadata=routed,
         routed=routing,
         unit=unit_of_scores(y, scorer, own) if kind == "regression" else 0,
-        copies=Copies.of(rows.values, y, sample_weight is not None),
+        copies=Copies.of(rows.values, row_codes(y), sample_weight is not None),
         weigh_scores=not routing and takes_weights(scorer),
         imputes=own and model.missing == "impute" and bool(columns_with_holes(rows.values).any()),
         left_out=left_out,
@@ -343,7 +346,7 @@ class Given:
         check_group_length(self.groups, self.rows.n_rows)
         return Given(
             self.rows.take(kept),
-            np.asarray(self.y)[kept],
+            taken(self.y, kept),
             None if self.groups is None else _safe_indexing(self.groups, kept),
             weights_of(self.sample_weight, kept, self.rows.n_rows),
             folds_of_rest(self.cv, kept, self.rows.n_rows),
@@ -360,75 +363,6 @@ class Given:
         kept = np.flatnonzero(checked.sample_weight > 0)
         refuse_weightless(checked.y, checked.sample_weight)
         return checked.take(kept) if drop and len(kept) < self.rows.n_rows else checked
-
-
-def _check_target(
-    model: PathCV, y: NDArray, sample_weight: Any, own: bool
-) -> tuple[str, NDArray | None, NDArray]:
-    """Task, classes and target; settings that are for classes need some."""
-    kind = task_of(y, model.task, model.predictor)
-    if own and model.predictor != "ridge":  # those of others are of one kind
-        say_how_it_is_read(y, model.task)
-    classes = encode_target(y, task=kind, sample_weight=sample_weight).classes
-    if kind == "regression":
-        y = y.astype(np.float64)
-    else:
-        _check_labels(y)
-    if model.probability and kind == "regression":
-        error = DataError(
-            "probability=True has no effect on a continuous target, which has no classes; leave it "
-            "out"
-        )
-        raise naming(error, "probability")
-    _check_class_weight(model.class_weight, classes, own)
-    return kind, classes, y
-
-
-def _check_labels(y: NDArray) -> None:
-    """Refuse fractions as labels: scikit-learn's measures take them for a continuous target."""
-    if y.dtype.kind == "f" and np.any(y != np.floor(y)):
-        values = ", ".join(f"{value:g}" for value in np.unique(y)[:3])
-        error = DataError(
-            f"Unknown label type: the classes in y are fractions ({values}). Give labels that are "
-            "whole numbers or text, as with y.astype(str), or set task='regression'."
-        )
-        raise naming(error, "task")
-
-
-def _check_class_weight(class_weight: Any, classes: NDArray | None, own: bool) -> None:
-    """Refuse weights of classes that are not there, or that nobody would use."""
-    if class_weight is None or (isinstance(class_weight, str) and class_weight == "auto"):
-        return
-    if not own:
-        raise ValueError(
-            "class_weight is for the SVMs of this package; set it in the predictor instead"
-        )
-    if classes is None:
-        error = DataError(
-            f"class_weight={class_weight!r} needs classes, but the target is continuous; leave it "
-            "out, or set task='classification'"
-        )
-        raise naming(error, "class_weight", "task")
-    if isinstance(class_weight, str) and class_weight == "balanced":
-        return
-    if not isinstance(class_weight, dict):
-        raise ValueError(
-            f"class_weight must be None, 'auto', 'balanced' or a dict, got {class_weight!r}"
-        )
-    _check_weight_of_each(class_weight, classes)
-
-
-def _check_weight_of_each(class_weight: dict[Any, Any], classes: NDArray) -> None:
-    unknown = [label for label in class_weight if label not in classes.tolist()]
-    if unknown:
-        raise ValueError(f"class_weight names classes that y does not hold: {unknown}")
-    least, most = SMALLEST_CLASS_WEIGHT, 1 / SMALLEST_CLASS_WEIGHT
-    for label, weight in class_weight.items():
-        if not (checks.is_number(weight) and least <= weight <= most):
-            raise ValueError(
-                f"class_weight must be from {least:g} to {most:g} for every class, got {weight!r} "
-                f"for {label!r}"
-            )
 
 
 def _say_who_goes_without_weights(study: Study, model: PathCV, selector: Any, scoring: str) -> None:
@@ -468,13 +402,6 @@ def _with_missing(selector: Any, missing: str) -> Any:
     if selector.get_params(deep=False).get("missing") != "kernel":
         return selector
     return clone(selector).set_params(missing=missing)
-
-
-def _with_task(selector: Any, kind: str) -> Any:
-    """Say the task to a selector that would guess it anew in every fold."""
-    if hasattr(selector, "get_params") and selector.get_params(deep=False).get("task") == "auto":
-        return clone(selector).set_params(task=kind)
-    return selector
 
 
 # -- sizes -----------------------------------------------------------------------------------------
@@ -524,7 +451,9 @@ def check_baselines(study: Study, baselines: Any) -> None:
         if not isinstance(ranker, str):
             check_selector(ranker)
             tell(ranker, study.constrained_by, study.reach)
-        elif ranker not in BASELINES:
+            continue
+        refuse_by_name(study.task.kind, ranker)
+        if ranker not in BASELINES:
             _entry(study, ranker)
 
 
@@ -535,15 +464,15 @@ def baseline_studies(study: Study, baselines: Any, n_features: Any) -> dict[str,
     a comparison.
     """
     check_baselines(study, baselines)
-    studies = {}
+    studies, task = {}, selector_task(study.task.kind, "auto")
     for name, ranker in _by_name(baselines).items():
         numbers_only = isinstance(ranker, str) and ranker in BASELINES
         if not isinstance(ranker, str):
-            own = _with_task(ranker, study.task.kind)
+            own = with_task(ranker, task)
         elif numbers_only:
-            own = Baseline(ranker, study.task.kind, study.seed)
+            own = Baseline(ranker, task, study.seed)
         else:
-            own = _named(study, ranker, n_features)
+            own = _named(study, ranker, n_features, task)
         own, obeys = tell(own, study.constrained_by, study.reach)
         studies[name] = replace(
             study, selector=own, numbers_only=numbers_only, obeys=obeys, variants=()
@@ -571,12 +500,17 @@ def _entry(study: Study, name: str) -> Any:
     n_classes = 0 if study.task.classes is None else len(study.task.classes)
     rows = study.rows
     catalogue.refuse(
-        [entry], study.task.kind, n_classes, rows.n_rows, setting="baselines", table=rows
+        [entry],
+        selector_task(study.task.kind, "auto"),
+        n_classes,
+        rows.n_rows,
+        setting="baselines",
+        table=rows,
     )
     return entry
 
 
-def _named(study: Study, name: str, n_features: Any) -> Any:
+def _named(study: Study, name: str, n_features: Any, task: str) -> Any:
     """Selector of a method that is known by its name."""
     from kernelpath.catalogue import MOST_BUDGETS
 
@@ -591,4 +525,4 @@ def _named(study: Study, name: str, n_features: Any) -> Any:
     if entry.name == "l1kr":
         warn_of_columns(study.rows.shape[1])
     kernel = "auto" if study.rows.categorical.any() else "rbf"
-    return entry.compared_selector(study.task.kind, sizes, kernel=kernel, seed=study.seed)
+    return entry.compared_selector(task, sizes, kernel=kernel, seed=study.seed)

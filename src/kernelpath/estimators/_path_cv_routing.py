@@ -10,6 +10,8 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from kernelpath.estimators.lp_kta import LpKTASelector
 from kernelpath.evaluation.measures import GIVE_SHARES, resolve_scorer
 from kernelpath.predictors.choice import is_own
+from kernelpath.tables.any_target import JOINT
+from kernelpath.tables.outputs import OUTPUTS
 
 if TYPE_CHECKING:
     from kernelpath.estimators.path_cv import PathCV
@@ -26,7 +28,7 @@ def gives(method: str) -> Any:
         model = getattr(self, "model_", None)
         if model is not None:
             given = model.has_proba if method == "predict_proba" else model.has_decision
-            return given and self.task_ == "classification"
+            return given and self.task_ in ("classification", OUTPUTS)
         if own:
             return self.task != "regression" and (method == "decision_function" or shares)
         return hasattr(self.predictor, method)
@@ -49,13 +51,15 @@ def why_no_shares(model: PathCV) -> str:
     )
 
 
-def with_task_tags(tags: Any, kind: str, predictor: Any) -> Any:
-    """Say whether this is a classifier or a regressor, and whether sparse tables will do."""
+def with_task_tags(tags: Any, kind: str, predictor: Any, scoring: Any) -> Any:
+    """Say whether this is a classifier or a regressor, and which tables and targets will do."""
     own = is_own(predictor)
     tags.input_tags.sparse = own or predictor.__sklearn_tags__().input_tags.sparse
     tags.input_tags.allow_nan = own or predictor.__sklearn_tags__().input_tags.allow_nan
     tags.target_tags.required = True
-    if kind == "auto" and not is_own(predictor):
+    if not own and scoring is not None:
+        tags.target_tags.multi_output = predictor.__sklearn_tags__().target_tags.multi_output
+    if kind in ("auto", *JOINT) and not own:
         known = {"classifier": "classification", "regressor": "regression"}
         kind = known.get(predictor.__sklearn_tags__().estimator_type, "auto")
     if kind == "classification":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -13,11 +14,17 @@ from sklearn.utils import check_random_state
 from kernelpath.alignment import align_table
 from kernelpath.alignment.api import kernel_per_column, without_weightless_rows
 from kernelpath.alignment.engine import AlignmentResult
-from kernelpath.errors import DataError, NothingSelectedWarning, naming
+from kernelpath.errors import (
+    ConstantColumnWarning,
+    DataError,
+    NothingSelectedWarning,
+    naming,
+)
 from kernelpath.estimators._base import PathSelector
 from kernelpath.kernels import KERNELS, FeatureKernel, codes, formula_code
 from kernelpath.path.feature_path import FeaturePath, PathPoint
 from kernelpath.tables import IDENTIFIERS
+from kernelpath.tables.any_target import taken
 from kernelpath.tables.constant import report_constant
 from kernelpath.tables.constraints import Constraints, constraints_of
 from kernelpath.tables.table import Table, unmasked
@@ -95,6 +102,7 @@ class LpKTASelector(PathSelector):
         sparsest non-empty point of the path, which may still hold most features.  A count beyond
         the columns that are not constant keeps all of those, with a warning.
     task : {"auto", "classification", "regression"}
+        What ``y`` holds, each of its columns for itself.
     tol : float
         Error of the alignments, relative to the larger of 1 and the alignment.
     n_jobs : int, optional
@@ -178,6 +186,8 @@ class LpKTASelector(PathSelector):
     array([2., 1.])
     """
 
+    takes_joint_targets = True
+
     def __init__(
         self,
         bregman_strength: float | str = "auto",
@@ -234,7 +244,10 @@ class LpKTASelector(PathSelector):
         Parameters
         ----------
         X : array, sparse matrix or dataframe of shape (n_samples, n_features)
-        y : array of shape (n_samples,)
+        y : array of shape (n_samples,) or (n_samples, n_outputs), or structured array
+            Several columns count alike: features are ranked by the mean of the alignments with
+            each.  A structured array of events and times stands for its residuals: see
+            :func:`kernelpath.survival_target`.
         sample_weight : array of shape (n_samples,), optional
             Whole numbers mean repeated rows.
 
@@ -371,7 +384,10 @@ class LpKTASelector(PathSelector):
             table = replace(table, values=values)
         update, largest = begin("permutations"), []
         for done in range(N_PERMUTATIONS):
-            found = self._align(table, rng.permutation(y), sample_weight)[0].values
+            shuffled = taken(y, rng.permutation(len(y)))
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ConstantColumnWarning)  # of outputs, said before
+                found = self._align(table, shuffled, sample_weight)[0].values
             largest.append((found if units is None else units.values(found)).max())
             update(done + 1, N_PERMUTATIONS)
         return float(np.median(largest))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -30,6 +30,8 @@ from kernelpath.evaluation.study import unit_of_scores
 from kernelpath.path.feature_path import FeaturePath
 from kernelpath.predictors.base import HeldOutRegressor
 from kernelpath.predictors.choice import FATE_OF_HOLES, is_own
+from kernelpath.tables.any_target import JOINT, as_any_target
+from kernelpath.tables.outputs import OUTPUTS
 from kernelpath.tables.reading import (
     IMPUTED,
     as_numbers_of_fit,
@@ -39,7 +41,6 @@ from kernelpath.tables.reading import (
     with_all_columns,
 )
 from kernelpath.tables.table import Table
-from kernelpath.tables.targets import as_vector
 from kernelpath.tracers.any_selector import RANKED
 from kernelpath.utils.checks import whole
 from kernelpath.utils.progress import begin, no_progress, progress_bar
@@ -181,7 +182,9 @@ class PathCV(NotebookCard, PlainSelector, BaseEstimator):
         What was chosen from ``selector_grid`` for all rows, and in every fold.
     fingerprint_ : str
         Of table and target: the same data have the same.
-    model_, classes_, task_, plan_, scorer_, n_features_in_, feature_names_in_
+    task_ : str
+        ``"classification"`` or ``"regression"``; ``"outputs"`` for several columns, ``"survival"``.
+    model_, classes_, plan_, scorer_, n_features_in_, feature_names_in_
 
     Notes
     -----
@@ -285,7 +288,9 @@ class PathCV(NotebookCard, PlainSelector, BaseEstimator):
         Parameters
         ----------
         X : array, sparse matrix or dataframe of shape (n_samples, n_features)
-        y : array of shape (n_samples,)
+        y : array of shape (n_samples,) or (n_samples, n_outputs), or structured array
+            Several columns, or events and times, with a predictor and a scoring of your own, which
+            get them as they are: see :class:`LpKTASelector` for the path.
         groups : array of shape (n_samples,), optional
             Rows of one group stay together, in the inner folds too.
         sample_weight : array of shape (n_samples,), optional
@@ -354,8 +359,9 @@ class PathCV(NotebookCard, PlainSelector, BaseEstimator):
 
     def _nested_fit(self, selector: Any, store: FoldStore, X: Any, y: Any, **params: Any) -> PathCV:
         """The whole procedure on other rows, for the outer loop."""
+        task = self.task if self.task_ in JOINT else self.task_
         inner = clone(self).set_params(
-            nested=False, baselines=(), references=False, verbose=0, task=self.task_,
+            nested=False, baselines=(), references=False, verbose=0, task=task,
             selector=selector, **already_told(selector),
         )  # fmt: skip
         inner._interrupted = store  # its folds are kept with the others
@@ -369,7 +375,9 @@ class PathCV(NotebookCard, PlainSelector, BaseEstimator):
         self._models: dict[int, FittedModel] = {}
         self.task_ = run.study.task.kind
         if run.study.task.classes is not None:
-            self.classes_ = run.study.task.classes
+            self.classes_: Any = run.study.task.classes
+        elif self.task_ == OUTPUTS and is_classifier(self.predictor):  # as scikit-learn has them
+            self.classes_ = [np.unique(column) for column in run.study.y.vectors()]
         self.scorer_ = run.study.scorer
         self.plan_ = run.plan
         self.path_ = run.path
@@ -413,15 +421,15 @@ class PathCV(NotebookCard, PlainSelector, BaseEstimator):
         check_is_fitted(self, "model_")
         if not hasattr(self, "scorer_"):
             raise DataError("The file of this model does not hold its scoring, a function.")
-        y = as_vector(y)
+        known = as_any_target(y)
         if self.task_ == "regression":
-            unit = unit_of_scores(y, self.scorer_, is_own(self.predictor))
+            unit = unit_of_scores(known, self.scorer_, is_own(self.predictor))
             if unit:
                 found = HeldOutRegressor({"predict": self.predict(X, n_features)}).in_units(unit)
-                return float(self.scorer_(found, X, in_units(y, unit), **score_params))
+                return float(self.scorer_(found, X, in_units(known, unit), **score_params))
         judged = copy(self)
         judged.model_ = self._model(n_features)
-        return float(self.scorer_(judged, X, y, **score_params))
+        return float(self.scorer_(judged, X, np.asarray(known), **score_params))
 
     def _new_rows(self, X: Any, n_features: int | None) -> Table:
         """New rows; estimators that are not of this package say themselves what they take."""
@@ -637,7 +645,8 @@ class PathCV(NotebookCard, PlainSelector, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        return routing.with_task_tags(tags, getattr(self, "task_", self.task), self.predictor)
+        kind = getattr(self, "task_", self.task)
+        return routing.with_task_tags(tags, kind, self.predictor, self.scoring)
 
     def get_metadata_routing(self) -> Any:
         """Who may get metadata: the selector, the predictor, the splitter and the scorer."""

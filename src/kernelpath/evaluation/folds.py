@@ -18,6 +18,7 @@ from kernelpath.evaluation.tuning import InnerScores, Step, TunedChoice, tune
 from kernelpath.path.points import Supports
 from kernelpath.predictors.base import TrainingRows
 from kernelpath.predictors.models import ConstantModel
+from kernelpath.tables.any_target import IN_WORDS, JOINT
 from kernelpath.tables.table import Table
 from kernelpath.tracers.any_selector import ChoicesBySize
 
@@ -208,14 +209,18 @@ def _constant_score(study: Study, part: TrainingRows, test: NDArray[np.intp], ro
 
 def check_scoring_works(study: Study, splits: Sequence[Split], scoring: str) -> None:
     """Refuse a measure that does not fit the task, by predictions without any feature."""
+    joint = study.task.kind in JOINT
+    if joint and getattr(study.scorer, "_response_method", None) != "predict":
+        return  # no prediction without features is known to be one of the user's
     try:
         _blind_score(study, splits[0])
     except (ValueError, AttributeError, TypeError) as error:
         way = another_measure(scoring, study.task.classes)
-        what = f"this {study.task.kind} with {_target_words(study)}"
+        words = _target_words(study)
+        what = words if joint else f"this {study.task.kind} with {words}"
         if way:
-            words = f"scoring={scoring!r} does not work for {what}; {way}."
-            raise naming(DataError(words), "scoring") from error
+            text = f"scoring={scoring!r} does not work for {what}; {way}."
+            raise naming(DataError(text), "scoring") from error
         raise DataError(f"The scoring does not work for {what}: {error}") from error
     for number, (train, test) in enumerate(splits):
         absent = [] if study.task.classes is None else _absent(study.y, test)
@@ -241,11 +246,13 @@ def _defined(study: Study, split: Split) -> bool:
 def _blind_score(study: Study, split: Split) -> float:
     train, test = split
     nothing = ChoicesBySize(study.rows.shape[1], order=np.zeros(0, np.intp))
-    part = TrainingRows(study.rows.take(train), study.y[train], study.task, nothing)
+    part = TrainingRows(study.rows.take(train), np.asarray(study.y[train]), study.task, nothing)
     return _constant_score(study, part, test, study.rows.take(test))
 
 
 def _target_words(study: Study) -> str:
+    if study.task.kind in JOINT:
+        return IN_WORDS[study.task.kind]
     if study.task.classes is None:
         return "a continuous target"
     return f"the classes {study.task.classes[:5].tolist()}"

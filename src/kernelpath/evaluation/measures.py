@@ -49,7 +49,7 @@ def resolve_class_weight(class_weight: Any, scoring: Any, y: NDArray, kind: str)
     """
     if not (isinstance(class_weight, str) and class_weight == "auto"):
         return class_weight
-    if kind == "regression":
+    if kind != "classification":
         return None
     asks = isinstance(scoring, str) and scoring.startswith(BALANCING)
     return "balanced" if asks or (scoring is None and has_rare_class(y)) else None

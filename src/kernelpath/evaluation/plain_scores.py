@@ -30,7 +30,7 @@ def plain_score(scorer: Any, outputs: Any, y: NDArray) -> float | None:
     """
     known = {HeldOutClassifier: OF_CLASSES, HeldOutRegressor: OF_NUMBERS}.get(type(outputs), {})
     measure = known.get(getattr(scorer, "_score_func", None))
-    if measure is None or len(y) < 2:
+    if measure is None or len(y) < 2 or y.ndim > 1:  # the measures here are of one column
         return None
     if getattr(scorer, "_kwargs", True) or getattr(scorer, "_sign", 0) != 1:
         return None

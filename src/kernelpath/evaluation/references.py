@@ -20,6 +20,7 @@ from kernelpath.evaluation.study import Split, Study
 from kernelpath.path.points import frozen_vector
 from kernelpath.predictors.linear import LinearPredictor
 from kernelpath.predictors.trees import BoostingPredictor
+from kernelpath.tables.any_target import JOINT
 from kernelpath.tables.constant import constant_columns
 from kernelpath.utils import checks
 from kernelpath.utils.words import counted
@@ -158,7 +159,7 @@ def make_references(study: Study, splits: Sequence[Split], references: Any) -> d
     """
     names, asked = check_references(references), not isinstance(references, bool | np.bool_)
     columns = usable_columns(study)
-    if not names or len(columns) == 0:
+    if not names or len(columns) == 0 or study.task.kind in JOINT:
         return {}
     labels = None if study.task.classes is None else study.y
     own = fewer_rows(splits, labels, MOST_ROWS, study.seed)

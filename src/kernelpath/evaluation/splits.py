@@ -14,6 +14,7 @@ from sklearn.model_selection import StratifiedKFold, check_cv
 
 from kernelpath.errors import DataError, naming, settings_named
 from kernelpath.evaluation.study import Split, Study, make_splitter
+from kernelpath.tables.any_target import JOINT, refuse_unlearnable, row_codes
 from kernelpath.tables.table import unmasked
 from kernelpath.utils import checks
 from kernelpath.utils.warn import warn
@@ -170,6 +171,9 @@ def _check_fold(number: int, y: NDArray, train: NDArray, test: NDArray, kind: st
             f"Fold {number} has {len(train)} training and {len(test)} test rows; "
             "at least 2 and 1 are needed; give more rows, or other folds."
         )
+    if kind in JOINT:
+        refuse_unlearnable(y[train], f"the training rows of fold {number}")
+        return
     if kind == "regression":
         if np.ptp(y[train].astype(float)) == 0:
             raise DataError(
@@ -259,7 +263,7 @@ def check_inner(study: Study, splits: list[Split]) -> None:
 
 def _can_train(study: Study, rows: NDArray[np.intp]) -> bool:
     """Whether the target of some rows has two values."""
-    return len(np.unique(study.y[rows])) > 1
+    return len(np.unique(row_codes(study.y[rows]))) > 1
 
 
 def check_nested(

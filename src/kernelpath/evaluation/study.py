@@ -25,9 +25,11 @@ from kernelpath.evaluation.plain_scores import plain_score
 from kernelpath.predictors.base import MEMORY_LIMIT, HeldOutOutputs, Predictor, TrainingRows
 from kernelpath.predictors.models import ConstantModel
 from kernelpath.predictors.svm import Task
+from kernelpath.tables.any_target import SURVIVAL
 from kernelpath.tables.constraints import Constraints
 from kernelpath.tables.missing import Imputer, LeftOut, imputed
 from kernelpath.tables.rows import DistinctRows, distinct, one_by_group, told_apart
+from kernelpath.tables.survival import survival_target
 from kernelpath.tables.table import Table
 from kernelpath.tracers.any_selector import ChoicesBySize, trace
 from kernelpath.utils.units import in_units, size_exponent
@@ -68,6 +70,8 @@ class Study:
 
     Attributes
     ----------
+    y : ndarray or Outputs
+        One value for each row, several, or events and times.
     metadata : dict
         Per step ("selector", "predictor", "scorer"), arrays over the rows to pass on.
     numbers_only : bool
@@ -100,7 +104,7 @@ class Study:
     """
 
     rows: Table
-    y: NDArray
+    y: Any
     task: Task
     selector: Any
     predictors: Sequence[Predictor]
@@ -143,9 +147,17 @@ class Study:
             X = replace(taken, hashed=len(rows) == self.rows.n_rows)
         offered = None if self.routed else weight
         params = self._metadata("selector", rows)
-        y = self.y[rows]
+        y = self._target_to_trace(rows, weight)
         traced = trace(self.selector, X, y, offered, params, report=report, by_size=not report)
         return traced if self.reach is None or self.obeys else traced.under(self.reach)
+
+    def _target_to_trace(self, rows: NDArray[np.intp], weight: NDArray | None) -> Any:
+        """The target as the selector takes it: survival times by the residuals of these rows."""
+        y = self.y[rows]
+        if getattr(self.selector, "takes_joint_targets", False):
+            return y
+        survival = self.task.kind == SURVIVAL
+        return survival_target(y, sample_weight=weight) if survival else np.asarray(y)
 
     def part(
         self,
@@ -158,8 +170,9 @@ class Study:
         taken = self.rows.take(rows)
         traced = (self.trace if tracing is None else tracing)(rows, taken)
         filled = Imputer.fit(taken).apply(taken) if self.imputes else taken
+        y = np.asarray(self.y[rows])
         return TrainingRows(
-            filled, self.y[rows], self._scored_task(), traced, weight, self.memory_limit,
+            filled, y, self._scored_task(), traced, weight, self.memory_limit,
             fit_params=self._metadata("predictor", rows), routed=self.routed, quick=quick,
             distinct=self._distinct(rows),
         )  # fmt: skip
@@ -188,7 +201,7 @@ class Study:
         """Score a fitted model on held-out rows."""
         if isinstance(bound, HeldOutOutputs):
             bound.judged_on = X
-        y = self.y[rows]
+        y = np.asarray(self.y[rows])
         if self.unit:
             y, bound = in_units(y, self.unit), bound.in_units(self.unit)
         params = self._score_params(rows)
@@ -204,7 +217,8 @@ class Study:
         """Score of the best prediction without any feature."""
         nothing = ChoicesBySize(self.rows.shape[1], order=np.zeros(0, np.intp))
         weight = None if self.sample_weight is None else self.sample_weight[train]
-        part = TrainingRows(self.rows.take(train), self.y[train], self.task, nothing, weight)
+        y = np.asarray(self.y[train])
+        part = TrainingRows(self.rows.take(train), y, self.task, nothing, weight)
         rows = self.rows.take(test)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # a correlation with a constant, and the like

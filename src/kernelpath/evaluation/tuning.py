@@ -13,6 +13,7 @@ from kernelpath.evaluation.scores import TIE
 from kernelpath.evaluation.splits import sampled_rows
 from kernelpath.evaluation.study import Study
 from kernelpath.predictors.base import fitted_together
+from kernelpath.tables.any_target import row_codes
 
 NEAR = 0.1  # of the gain of the best over chance: candidates beyond are not tried again
 TUNING_GROWTH = 2.0  # ratio of the sizes at which settings are compared
@@ -258,7 +259,7 @@ def _score_inner(
     tracing: Any,
 ) -> None:
     """Scores of all candidates at all tuning sizes in one inner fold."""
-    if len(np.unique(study.y[train])) < 2:  # nothing to learn: the other folds decide
+    if len(np.unique(row_codes(study.y[train]))) < 2:  # nothing to learn: the other folds decide
         return
     part = study.part(train, quick=True, tracing=tracing)
     held_out = study.held_out(train, test)

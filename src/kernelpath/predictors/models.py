@@ -22,6 +22,7 @@ from kernelpath.predictors.base import (
     TrainingRows,
 )
 from kernelpath.predictors.svm import Task
+from kernelpath.tables.any_target import JOINT, constant_target
 from kernelpath.tables.table import Table, is_frame, refuse_infinite
 from kernelpath.utils.progress import begin, progress_bar, working
 from kernelpath.utils.sample_weights import weight_argument
@@ -194,7 +195,7 @@ def columns_of(X: Any, columns: NDArray[np.intp]) -> Any:
 class ConstantModel:
     """The prediction without features: shares of the classes, or one mean."""
 
-    value: NDArray[np.float64]
+    value: NDArray
     classes: NDArray | None
     name = "constant"
     has_proba = has_decision = True
@@ -202,6 +203,8 @@ class ConstantModel:
     @classmethod
     def fit(cls, part: TrainingRows) -> ConstantModel:
         """The best prediction without any feature."""
+        if part.task.kind in JOINT:
+            return cls(constant_target(part.y, part.sample_weight), None)
         if part.task.classes is None:
             return cls(np.atleast_1d(np.average(part.y, weights=part.sample_weight)), None)
         classes, codes = np.unique(part.y, return_inverse=True)
@@ -221,6 +224,8 @@ class ConstantModel:
 
     def predict(self, rows: Table) -> NDArray:
         """The most frequent class, or the mean."""
+        if self.value.ndim > 1:  # several columns
+            return np.repeat(self.value, rows.n_rows, axis=0)
         if self.classes is None:
             return np.full(rows.n_rows, self.value[0])
         return np.repeat(self.classes[[self.value.argmax()]], rows.n_rows)

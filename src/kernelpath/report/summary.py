@@ -27,6 +27,7 @@ from kernelpath.report.summary_data import (
 from kernelpath.report.summary_lines import sizes_at_junctures, weight_lines
 from kernelpath.report.summary_views import MOST_COMPARED, feature_views, redundancy
 from kernelpath.report.words import headline, n_usable, remarks
+from kernelpath.tables.any_target import JOINT
 from kernelpath.tables.encoding import TableEncoder
 from kernelpath.tables.missing import LeftOut, kept_rows
 from kernelpath.tables.reading import one_column
@@ -113,7 +114,7 @@ def summarize_cv(model: PathCV, left_out: LeftOut | None = None) -> dict[str, An
     scores, point = model.scores_, model.operating_point_
     maker = _Maker(model.path_, scores.n_features.tolist(), chosen=point.n_features)
     run = vars(model).get("_run")
-    if run is not None:
+    if run is not None and model.task_ not in JOINT:  # views are of one column
         study = run.study
         kernel = _kernel_object(study.selector)
         rows = study.left_out + (left_out or LeftOut())

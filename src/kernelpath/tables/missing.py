@@ -222,7 +222,11 @@ def missing_targets(y: NDArray) -> NDArray[np.bool_]:
     """
     import pandas as pd
 
-    found = np.asarray(pd.isna(np.asarray(y)), dtype=bool)
+    values = np.asarray(y)
+    if values.dtype.names:  # survival times
+        fields = [np.asarray(pd.isna(values[name]), dtype=bool) for name in values.dtype.names]
+        return np.any(fields, axis=0)
+    found = np.asarray(pd.isna(values), dtype=bool)
     return np.asarray(found.any(axis=tuple(range(1, found.ndim))), dtype=bool)
 
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from kernelpath.errors import DataError, MissingValuesWarning, ReadingWarning, naming
+from kernelpath.tables.any_target import joint_target
 from kernelpath.tables.constraints import Constraints, columns_of
 from kernelpath.tables.encoding import TableEncoder
 from kernelpath.tables.kinds import WRITTEN, Kind
@@ -30,7 +31,7 @@ from kernelpath.tables.table import (
     plain_table,
     refuse_infinite_columns,
 )
-from kernelpath.tables.targets import plain_target
+from kernelpath.tables.targets import plain_target, refuse_joint
 from kernelpath.utils.warn import warn
 from kernelpath.utils.words import counted
 
@@ -325,4 +326,11 @@ def _numbers(estimator: Any, X: Any, **options: Any) -> Any:
 def one_column(y: Any) -> Any:
     """A target of one column as one vector, with scikit-learn's warning; others as they are."""
     y = plain_target(y)
+    refuse_joint(y)
     return y if getattr(y, "ndim", 0) == 1 else column_or_1d(y, warn=True)
+
+
+def any_target(y: Any) -> Any:
+    """A target of several columns or survival times, or one column as one vector."""
+    joint = joint_target(y)
+    return one_column(y) if joint is None else joint

@@ -27,6 +27,9 @@ ROWS_PER_LABEL = 5  # on average, for more labels than that
 LARGEST_WEIGHT = 1e120
 BYTES = "The labels in y are bytes; make them text, as with np.char.decode(y.astype('S'))."
 TASKS = ("auto", "classification", "regression")
+JOINT_TARGETS = (
+    "kp.alignments and kp.LpKTASelector, and by PathCV with a predictor and a scoring of your own"
+)
 
 
 @dataclass(frozen=True)
@@ -35,9 +38,10 @@ class Target:
 
     Attributes
     ----------
-    task : {"classification", "regression"}
+    task : {"classification", "regression", "outputs", "survival"}
     columns : ndarray of shape (n_samples, 1 + n_columns)
         ``[w, w v_1, w v_2, ...]``: the sample weights and the weighted centred target columns.
+        Those of several outputs are scaled here, so that their sum is the mean of the outputs.
     group : ndarray of shape (n_samples,) or None
         Class of each row, when all rows weigh 1; sums over rows are then taken per class.
     codes : ndarray of shape (n_classes, n_columns) or None
@@ -198,7 +202,10 @@ def refuse_one_target(y: NDArray, kept: NDArray[np.intp], why: str, way: str) ->
     """Refuse rows of one class or value, where others were left out and that may be the reason."""
     import pandas as pd
 
-    left = pd.unique(pd.Series(np.asarray(y)[kept]))
+    rows: Any = np.asarray(y)[kept]
+    if rows.ndim > 1 or rows.dtype.names:  # several columns or fields
+        rows = pd.Series([tuple(row) for row in rows.tolist()], dtype=object)
+    left = pd.unique(pd.Series(rows))
     if len(left) == 1:
         error = DataError(
             f"Of {counted(len(y), 'row')}, {why} left out, and all others have the target "
@@ -268,9 +275,30 @@ def plain_target(y: Any) -> Any:
     return plain_array(without_mask(y), "y")
 
 
+def refuse_joint(y: Any) -> None:
+    """Refuse a target of several columns or fields, and say who takes it."""
+    dtype = getattr(y, "dtype", None)
+    if getattr(dtype, "names", None) is not None:
+        raise DataError(
+            f"y must be one-dimensional, got a structured array of the type {dtype}: "
+            f"survival times are taken by {JOINT_TARGETS}, and kp.survival_target(y) makes one "
+            "column of them."
+        )
+    try:
+        shape = y.shape if hasattr(y, "shape") else np.asarray(y).shape
+    except ValueError:  # lists of several lengths
+        return
+    if len(shape) == 2 and shape[1] > 1:
+        raise DataError(
+            f"y must be one-dimensional, got an array of shape {shape}: several columns are taken "
+            f"by {JOINT_TARGETS}."
+        )
+
+
 def as_vector(y: ArrayLike) -> NDArray:
     """Return the target as one vector of numbers or text, or say what is wrong with it."""
     y = np.asarray(plain_array(y, "y"))
+    refuse_joint(y)
     if y.ndim == 2 and y.shape[1] == 1:
         y = y[:, 0]
     if y.ndim != 1:
