@@ -132,7 +132,7 @@ def prepare(
     constraints = Constraints.read(rows, **given)
     reach = None if constraints is None else constraints.within(model.budget)
     selector, obeys = tell(selector, given, reach)
-    selector = _with_missing(selector, model.missing)
+    selector = with_missing(selector, model.missing)
     _refuse_obstacles(model, selector, rows, y)
     study, splits, scoring = _make_study(model, selector, rows, y, groups, sample_weight, params)
     study = replace(study, constraints=constraints, reach=reach, obeys=obeys, constrained_by=given)
@@ -285,7 +285,7 @@ def _make_study(
         rows=rows,
         y=y,
         task=Task(kind, classes, class_weight, bool(model.probability)),
-        selector=_with_task(selector, kind),
+        selector=with_task(selector, kind),
         predictors=resolve_predictors(model.predictor, model.selector, rows.n_rows),
         scorer=scorer,
         sizes=np.ones(1, dtype=np.int64),
@@ -461,7 +461,7 @@ def _check_choice(study: Study, model: PathCV, splits: list[Split]) -> None:
         )
 
 
-def _with_missing(selector: Any, missing: str) -> Any:
+def with_missing(selector: Any, missing: str) -> Any:
     """Say to a selector what becomes of missing values, unless it was told itself."""
     if missing in ("kernel", "drop") or not hasattr(selector, "get_params"):
         return selector
@@ -470,7 +470,7 @@ def _with_missing(selector: Any, missing: str) -> Any:
     return clone(selector).set_params(missing=missing)
 
 
-def _with_task(selector: Any, kind: str) -> Any:
+def with_task(selector: Any, kind: str) -> Any:
     """Say the task to a selector that would guess it anew in every fold."""
     if hasattr(selector, "get_params") and selector.get_params(deep=False).get("task") == "auto":
         return clone(selector).set_params(task=kind)
@@ -539,7 +539,7 @@ def baseline_studies(study: Study, baselines: Any, n_features: Any) -> dict[str,
     for name, ranker in _by_name(baselines).items():
         numbers_only = isinstance(ranker, str) and ranker in BASELINES
         if not isinstance(ranker, str):
-            own = _with_task(ranker, study.task.kind)
+            own = with_task(ranker, study.task.kind)
         elif numbers_only:
             own = Baseline(ranker, study.task.kind, study.seed)
         else:
