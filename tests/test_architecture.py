@@ -25,7 +25,7 @@ MAX_LINES = 400  # of code: docstrings, comments, imports and blank lines are fr
 ORDER = (
     "_version", "errors", "utils", "tables", "datasets", "kernels", "alignment", "path", "mkl",
     "tracers", "path_kernels", "predictors", "evaluation", "report", "estimators", "baselines",
-    "catalogue", "comparison", "cli", "__main__",
+    "inference", "catalogue", "comparison", "cli", "__main__",
 )  # fmt: skip
 # Upward by design, imported when called: plotting is a convenience of the path; and methods that
 # PathCV is given by name are made by the catalogue, which knows all of them and stands above them.

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from kernelpath.evaluation.operating_point import OperatingPoint
     from kernelpath.evaluation.scores import PathScores
     from kernelpath.evaluation.stability import Stability
+    from kernelpath.inference.knockoffs import KnockoffSelection, knockoff_filter
+    from kernelpath.inference.stability import StabilityPath, StableFeatures
     from kernelpath.kernels import RBF, Delta, FeatureKernel, Laplace, Linear, Polynomial
     from kernelpath.mkl.feasible_sets import Box, CappedSimplex, LpBall, NonNegative, Simplex
     from kernelpath.mkl.regularizers import L1, ElasticNet, Lp, MixedNorm, NoRegularizer
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
     from kernelpath.report.displays.figures import report_figures
     from kernelpath.report.displays.path import SizeDisplay, WeightsDisplay
     from kernelpath.report.displays.redundancy import RedundancyDisplay
+    from kernelpath.report.displays.selection import SelectionDisplay
     from kernelpath.report.displays.stability import StabilityDisplay
     from kernelpath.report.displays.views import ViewsDisplay
     from kernelpath.report.html import render_html, save_html
@@ -85,6 +88,10 @@ _HOME = {
     "WeightedKernelSVM": "kernelpath.predictors.weighted_kernel",
     "PathScores": "kernelpath.evaluation.scores",
     "Stability": "kernelpath.evaluation.stability",
+    "StabilityPath": "kernelpath.inference.stability",
+    "StableFeatures": "kernelpath.inference.stability",
+    "KnockoffSelection": "kernelpath.inference.knockoffs",
+    "knockoff_filter": "kernelpath.inference.knockoffs",
     "RBF": "kernelpath.kernels",
     "Delta": "kernelpath.kernels",
     "FeatureKernel": "kernelpath.kernels",
@@ -100,6 +107,7 @@ _HOME = {
     "SizeDisplay": "kernelpath.report.displays.path",
     "EntriesDisplay": "kernelpath.report.displays.entries",
     "CertificateDisplay": "kernelpath.report.displays.certificates",
+    "SelectionDisplay": "kernelpath.report.displays.selection",
     "StabilityDisplay": "kernelpath.report.displays.stability",
     "ViewsDisplay": "kernelpath.report.displays.views",
     "RedundancyDisplay": "kernelpath.report.displays.redundancy",
@@ -132,6 +140,7 @@ __all__ = [
     "GeneralizedKL",
     "JointRBFSVM",
     "KernelPathError",
+    "KnockoffSelection",
     "L1KRClassifier",
     "L1KRRegressor",
     "Laplace",
@@ -152,11 +161,14 @@ __all__ = [
     "PathScores",
     "Polynomial",
     "RedundancyDisplay",
+    "SelectionDisplay",
     "Simplex",
     "SizeDisplay",
     "SquaredEuclidean",
     "Stability",
     "StabilityDisplay",
+    "StabilityPath",
+    "StableFeatures",
     "ViewsDisplay",
     "WeightedKernelSVM",
     "WeightsDisplay",
@@ -166,6 +178,7 @@ __all__ = [
     "combined_kernels",
     "compare",
     "datasets",
+    "knockoff_filter",
     "load_model",
     "load_path",
     "methods",

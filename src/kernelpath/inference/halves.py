@@ -36,10 +36,10 @@ class Halving:
 
     Examples
     --------
-    >>> halving = Halving.of(np.array([0, 0, 0, 0, 1, 1, 1]), True)
+    >>> halving = Halving.of(np.array([0, 0, 0, 0, 0, 1, 1, 1, 1]), True)
     >>> one, other = halving.pair(seed=0, number=0)
-    >>> one.tolist(), other.tolist()
-    ([0, 3, 5], [1, 2, 6])
+    >>> len(one), len(other), halving.y[one].sum(), halving.y[other].sum()
+    (4, 4, np.int64(2), np.int64(2))
     """
 
     stratum: NDArray[np.intp]
