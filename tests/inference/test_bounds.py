@@ -21,7 +21,9 @@ R_CONCAVE = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("assumption", "printed"), [*zip(ASSUMPTIONS, (NONE, UNIMODAL, R_CONCAVE))])
+@pytest.mark.parametrize(
+    ("assumption", "printed"), [*zip(ASSUMPTIONS, (NONE, UNIMODAL, R_CONCAVE))]
+)
 def test_bounds_are_those_of_stabs(assumption, printed):
     found = [expected_false(q, 100, 0.6, 50, assumption) for q in range(1, 11)]
     assert found == pytest.approx(printed, rel=3e-5 if assumption != "r-concave" else 4e-3)
@@ -29,7 +31,8 @@ def test_bounds_are_those_of_stabs(assumption, printed):
 
 
 @pytest.mark.parametrize(
-    ("q", "cutoff", "printed"), [(6, 0.6, 0.174), (7, 0.6, 0.248), (7, 0.62, 0.196), (7, 0.61, 0.219)]
+    ("q", "cutoff", "printed"),
+    [(6, 0.6, 0.174), (7, 0.6, 0.248), (7, 0.62, 0.196), (7, 0.61, 0.219)],
 )
 def test_r_concave_bounds_of_200_columns(q, cutoff, printed):
     assert round(expected_false(q, 200, cutoff, 50, "r-concave"), 3) == printed

@@ -49,13 +49,13 @@ def expected_false(
     -----
     Shares of halves are multiples of :math:`1/(2B)`, and :math:`\tau` counts as the next one.
 
-    ``"none"``: :math:`q^2 / ((2 \tau - 1) d)`, Theorem 1 of [shah2013]_, with the right-hand side of
+    ``"none"``: :math:`q^2 / ((2 \tau - 1) d)`, by Theorem 1 of [shah2013]_; the number is that of
     [meinshausen2010]_.
 
     ``"unimodal"``: :math:`C q^2 / d` with :math:`C = 1 / (2 (2 \tau - 1 - 1/(2B)))` up to
-    :math:`\tau = 3/4` and :math:`C = 4 (1 - \tau + 1/(2B)) / (1 + 1/B)` beyond, Theorem 2 there.  It
-    is known for :math:`\theta \le 1/\sqrt 3`, :math:`\tau \ge 1/2 + 1/B` and :math:`\tau > 1/2 +
-    \min(\theta^2, 1/(2B) + 3 \theta^2 / 4)`; elsewhere the first one counts.
+    :math:`\tau = 3/4` and :math:`C = 4 (1 - \tau + 1/(2B)) / (1 + 1/B)` beyond, Theorem 2 there.
+    It is known for :math:`\theta \le 1/\sqrt 3`, :math:`\tau \ge 1/2 + 1/B` and :math:`\tau >
+    1/2 + \min(\theta^2, 1/(2B) + 3 \theta^2 / 4)`; elsewhere the first one counts.
 
     ``"r-concave"``: the smaller of the largest tails of a distribution that is (-1/2)-concave, for
     pairs, and of one that is (-1/4)-concave, for halves; Section 3.3 there, computed.

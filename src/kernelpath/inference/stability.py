@@ -46,7 +46,7 @@ from kernelpath.tables.targets import (
     infer_task,
     say_how_it_is_read,
 )
-from kernelpath.tracers.any_selector import check_selector, nearest_to_grid
+from kernelpath.tracers.any_selector import ChoicesBySize, check_selector, nearest_to_grid
 from kernelpath.utils import checks
 from kernelpath.utils.progress import begin, no_progress, progress_bar, remark
 from kernelpath.utils.provenance import fingerprint
@@ -195,9 +195,9 @@ class StabilityPath(PlainSelector, BaseEstimator):
     Halves have the same shares of the classes, and whole groups stay together; a row or group that
     is left over stays out.  Half of the rows say less than all: a weak feature may be missed.
 
-    Stable does not mean relevant by itself, on two counts.  A bound is on features that the selector
-    takes rarely from a half-sample; see :meth:`bound` for when those are the irrelevant ones.  And
-    of two near copies each may be taken half of the time, so that neither is stable.
+    The bound is on features that the selector takes rarely from a half; see :meth:`bound` for when
+    those are the irrelevant ones.  Of two near copies each may be taken half of the time, so that
+    neither is stable.
 
     As a selector inside :class:`PathCV` it ranks by ``scores_``.
 
@@ -213,7 +213,7 @@ class StabilityPath(PlainSelector, BaseEstimator):
     >>> data = kp.datasets.make_ring(n_samples=200, n_features=30, random_state=0)
     >>> stability = kp.StabilityPath(n_pairs=20).fit(data.X, data.y)
     >>> stability.stable_
-    StableFeatures(2 of 30 columns at size 5, threshold 0.75, at most 0.88 false expected: x1, x0)
+    StableFeatures(2 of 30 columns at size 5, threshold 0.75, at most 0.88 false expected: x2, x28)
     >>> stability.transform(data.X).shape
     (200, 2)
     """
@@ -320,10 +320,11 @@ class StabilityPath(PlainSelector, BaseEstimator):
         traced = tracer(np.arange(study.rows.n_rows))
         constant = constant_columns(study.rows)
         constant[study.rows.identifiers] = True
-        sizes = _resolve_sizes(self.sizes, traced.sizes, int((~constant).sum()))
+        self.n_candidates_, self._n_pairs = max(1, int((~constant).sum())), int(self.n_pairs)
+        sizes = self._sizes(traced)
         study = replace(study, sizes=sizes)
-        key = work_key(tracer.work, sizes, self.n_pairs, study.seed, halving.unit)
-        file = PairFile(store, key, (int(self.n_pairs), len(sizes), study.rows.shape[1]))
+        key = work_key(tracer.work, sizes, self._n_pairs, study.seed, halving.unit)
+        file = PairFile(store, key, (self._n_pairs, len(sizes), study.rows.shape[1]))
         counts = self._known(key) or file.read()
         self._unfinished = (key, counts)
         if counts.done.any():
@@ -343,11 +344,24 @@ class StabilityPath(PlainSelector, BaseEstimator):
         del self._unfinished
         self._counts = counts
         self.task_, self.fingerprint_, self.n_features_ = study.task.kind, known, sizes
-        self.n_candidates_ = max(1, int((~constant).sum()))
         self._names = study.rows.names if names_of_fit(self) is None else names_of_fit(self)
         self.scores_ = self._shares(counts.chosen, 2).sum(axis=0) / len(sizes)
         self.stable_ = self.stable_features()
         self.support_ = self.stable_.support.copy()
+
+    def _sizes(self, traced: ChoicesBySize) -> NDArray[np.int64]:
+        """Sizes to count at; that which is wanted is one of them, unless others were named."""
+        sizes = _resolve_sizes(self.sizes, traced.sizes, self.n_candidates_)
+        if self.sizes is not None:
+            return sizes
+        if isinstance(self.n_features, str):
+            every = traced.sizes[traced.sizes <= sizes[-1]].tolist()
+            return np.union1d(sizes, every[max(self._n_allowed(every, self.threshold) - 1, 0)])
+        if self.n_features > traced.sizes[-1]:
+            most = counted(int(traced.sizes[-1]), "feature")
+            text = f"n_features={self.n_features}, but at most {most} can be chosen."
+            raise naming(DataError(text), "n_features")
+        return np.union1d(sizes, int(self.n_features))
 
     def _known(self, key: str) -> PairCounts | None:
         """Counts of an interrupted fit of this object to the same data."""
@@ -356,7 +370,7 @@ class StabilityPath(PlainSelector, BaseEstimator):
 
     def _shares(self, counts: Any, per_pair: int) -> Any:
         """Counts as shares, still sparse."""
-        return counts / (per_pair * len(self._counts.done))
+        return counts / (per_pair * self._n_pairs)
 
     # -- what was found -----------------------------------------------------------------------
 
@@ -371,6 +385,22 @@ class StabilityPath(PlainSelector, BaseEstimator):
         """Share of the pairs of which both halves choose each feature, by size."""
         check_is_fitted(self, "stable_")
         return self._shares(self._counts.both, 1).toarray()
+
+    def probabilities_of(self, features: ArrayLike) -> NDArray[np.float64]:
+        """Selection probabilities of some columns, by size: few of them without all.
+
+        Parameters
+        ----------
+        features : sequence of int
+            Columns of the table.
+
+        Returns
+        -------
+        ndarray of shape (n_sizes, n_given)
+        """
+        check_is_fitted(self, "stable_")
+        columns = np.asarray(features, dtype=np.intp)
+        return self._shares(self._counts.chosen.tocsc()[:, columns], 2).toarray()
 
     def bound(
         self,
@@ -397,10 +427,10 @@ class StabilityPath(PlainSelector, BaseEstimator):
         all irrelevant features if the selector treats irrelevant features alike and is not worse
         than guessing, which is what [meinshausen2010]_ assume.
 
-        ``"none"`` assumes nothing more: :math:`q^2 / ((2 \tau - 1) d)`.  ``"unimodal"`` assumes that
-        the share of the pairs of which both halves choose such a feature has a distribution with one
-        peak, and ``"r-concave"`` that it falls like a power, which simulations support; they give
-        smaller bounds, and the first one where their conditions fail.
+        ``"none"`` assumes nothing more: :math:`q^2 / ((2 \tau - 1) d)`.  ``"unimodal"`` assumes
+        that the share of the pairs of which both halves choose such a feature has a distribution
+        with one peak, and ``"r-concave"`` that it falls like a power, which the simulations there
+        support.  They give smaller bounds, and the first one where their conditions fail.
 
         Examples
         --------
@@ -408,7 +438,7 @@ class StabilityPath(PlainSelector, BaseEstimator):
         >>> data = kp.datasets.make_ring(n_samples=100, n_features=30, random_state=0)
         >>> stability = kp.StabilityPath(n_pairs=10).fit(data.X, data.y)
         >>> [round(stability.bound(0.9, 3, kind), 2) for kind in ("none", "unimodal", "r-concave")]
-        [0.38, 0.16, 0.04]
+        [0.38, 0.16, 0.05]
         """
         check_is_fitted(self, "n_features_")
         size = self._size(n_features)
@@ -422,7 +452,7 @@ class StabilityPath(PlainSelector, BaseEstimator):
         return float(threshold), assumption
 
     def _bounds(self, sizes: Sequence[int], threshold: float, assumption: str) -> list[float]:
-        d, B = self.n_candidates_, len(self._counts.done)
+        d, B = self.n_candidates_, self._n_pairs
         return [expected_false(min(k, d), d, threshold, B, assumption) for k in sizes]
 
     def stable_features(
@@ -485,21 +515,25 @@ class StabilityPath(PlainSelector, BaseEstimator):
     def _largest(self, threshold: float) -> int:
         """The largest size whose bound is small enough; the smallest one if there is none."""
         sizes = self.n_features_.tolist()
-        # The bound grows with the size: no need to compute it for all of them.
-        low, high = 0, len(sizes)
-        while low < high:
-            middle = (low + high) // 2
-            (bound,) = self._bounds([sizes[middle]], threshold, self.assumption)
-            low, high = (middle + 1, high) if bound <= self.max_false else (low, middle)
-        if low == 0:
+        allowed = self._n_allowed(sizes, threshold)
+        if allowed == 0:
             (bound,) = self._bounds(sizes[:1], threshold, self.assumption)
             few = counted(sizes[0], "feature")
             text = (
-                f"max_false={self.max_false:g} cannot be kept: with {few} from every half the bound "
-                f"is {bound:.2g} already; a higher threshold or more pairs lower it."
+                f"max_false={self.max_false:g} cannot be kept: with {few} from every half the "
+                f"bound is {bound:.2g} already; a higher threshold or more pairs lower it."
             )
             warn(naming(UserWarning(text), "max_false"))
-        return sizes[max(low - 1, 0)]
+        return sizes[max(allowed - 1, 0)]
+
+    def _n_allowed(self, sizes: Sequence[int], threshold: float) -> int:
+        """How many of some increasing sizes keep ``max_false``."""
+        low, high = 0, len(sizes)
+        while low < high:  # the bound grows with the size: no need to compute it for all of them
+            middle = (low + high) // 2
+            (bound,) = self._bounds([sizes[middle]], threshold, self.assumption)
+            low, high = (middle + 1, high) if bound <= self.max_false else (low, middle)
+        return low
 
     def _ranked(self, size: int) -> tuple[NDArray, NDArray, NDArray]:
         """Columns that any half chooses at a size, with both shares; most often chosen first."""
@@ -630,9 +664,7 @@ def _resolve_sizes(wanted: Any, available: NDArray[np.int64], n_candidates: int)
         raise ValueError("sizes is empty; give at least one number of features, or None")
     for k in given:
         if not checks.is_whole(k):
-            raise ValueError(
-                f"sizes must be whole numbers of features, got {k!r} in {wanted!r}"
-            )
+            raise ValueError(f"sizes must be whole numbers of features, got {k!r} in {wanted!r}")
         if not 1 <= int(k) <= int(available[-1]):
             text = f"sizes must lie between 1 and {available[-1]}, the most that can be chosen"
             raise naming(DataError(f"{text}, got {k}."), "sizes")
