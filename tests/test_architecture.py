@@ -210,6 +210,8 @@ MAIN = {
     "PathScores": lambda: kp.PathScores,
     "OperatingPoint": lambda: kp.OperatingPoint,
     "Stability": lambda: kp.Stability,
+    "StabilityPath": lambda: kp.StabilityPath,
+    "knockoff_filter": lambda: kp.knockoff_filter,
     "WeightedKernelSVM": lambda: kp.WeightedKernelSVM,
     "JointRBFSVM": lambda: kp.JointRBFSVM,
     "combined_kernels": lambda: kp.combined_kernels,
@@ -239,6 +241,7 @@ def test_public_methods_are_documented():
         kp.PathPoint,
         kp.PathCV,
         kp.PathScores,
+        kp.StabilityPath,
         kp.Comparison,
     ):
         for name, member in vars(cls).items():
