@@ -57,8 +57,9 @@ class PairCounts:
         n_columns = self.chosen.shape[1]
         one, other = (_as_counts(each, n_columns) for each in choices)
         chosen, both = self.chosen + one + other, self.both + one.multiply(other).tocsr()
-        # All at once, after what takes time: an interrupt leaves a pair counted or not.
-        self.chosen, self.both, self.done[number] = chosen, both, True
+        done = self.done | (np.arange(len(self.done)) == number)
+        # All in one step: an interrupt leaves a pair counted, or not.
+        vars(self).update(chosen=chosen, both=both, done=done)
 
     def arrays(self) -> dict[str, NDArray]:
         """Plain arrays, for a file."""

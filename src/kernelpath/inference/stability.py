@@ -48,6 +48,7 @@ from kernelpath.tables.targets import (
 )
 from kernelpath.tracers.any_selector import ChoicesBySize, check_selector, nearest_to_grid
 from kernelpath.utils import checks
+from kernelpath.utils.checks import Idle, refuse_idle
 from kernelpath.utils.progress import begin, no_progress, progress_bar, remark
 from kernelpath.utils.provenance import fingerprint
 from kernelpath.utils.warn import warn
@@ -60,6 +61,7 @@ if TYPE_CHECKING:
 
 AUTO = "auto"
 EXACT = 1e-9  # of shares that are multiples of 1 / (2 n_pairs)
+IDLE = (Idle("max_false", lambda own: own.n_features != AUTO, "without n_features='auto'"),)
 OUTCOMES = (
     "n_features_", "n_candidates_", "scores_", "stable_", "support_", "task_", "fingerprint_",
 )  # fmt: skip
@@ -287,6 +289,7 @@ class StabilityPath(PlainSelector, BaseEstimator):
         checks.one_of("assumption", self.assumption, ASSUMPTIONS)
         check_missing(self.missing)
         checks.one_of("identifiers", self.identifiers, IDENTIFIERS)
+        refuse_idle(self, IDLE)
 
     def _read(self, X: Any, y: Any, groups: Any) -> tuple[Study, Halving]:
         """Table and target as the selector gets them, and how the rows are divided."""
