@@ -406,6 +406,8 @@ def test_a_fit_forgets_the_one_before():
         ({"sizes": 13}, "sizes must lie between 1 and 12"),
         ({"n_features": 13}, "n_features=13, but at most 12 features can be chosen"),
         ({"n_features": 3, "sizes": [1, 2, 7]}, "there is no size of 3 features"),
+        ({"n_jobs": 0}, "n_jobs must be None or a whole number other than 0, got 0"),
+        ({"memory": 3}, "memory must be None or the path of a folder, got 3"),
         ({"missing": "ignore"}, "missing must be one of"),
         ({"identifiers": "ignore"}, "identifiers must be one of"),
         ({"task": "ranking"}, "task must be one of"),

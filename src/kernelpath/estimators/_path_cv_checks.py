@@ -217,6 +217,11 @@ def check_switches(model: Any) -> None:
     check_missing(model.missing)
     checks.one_of("identifiers", model.identifiers, IDENTIFIERS)
     checks.whole("verbose", model.verbose, bools=True)
+    check_jobs_and_memory(model)
+
+
+def check_jobs_and_memory(model: Any) -> None:
+    """Refuse what is no number of jobs, and what is no folder."""
     if model.n_jobs is not None and not (checks.is_whole(model.n_jobs) and model.n_jobs != 0):
         raise ValueError(
             f"n_jobs must be None or a whole number other than 0, got {model.n_jobs!r}"

@@ -15,7 +15,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from kernelpath.errors import DataError, naming
 from kernelpath.estimators._base import PathSelector, PlainSelector, require_target
-from kernelpath.estimators._path_cv_checks import with_missing, with_task
+from kernelpath.estimators._path_cv_checks import (
+    check_jobs_and_memory,
+    with_missing,
+    with_task,
+)
 from kernelpath.estimators._path_cv_constraints import settings_in_force
 from kernelpath.estimators.lp_kta import LpKTASelector
 from kernelpath.evaluation.checkpoint import FoldStore, Tracer, work_key
@@ -289,6 +293,7 @@ class StabilityPath(PlainSelector, BaseEstimator):
         checks.one_of("assumption", self.assumption, ASSUMPTIONS)
         check_missing(self.missing)
         checks.one_of("identifiers", self.identifiers, IDENTIFIERS)
+        check_jobs_and_memory(self)
         refuse_idle(self, IDLE)
 
     def _read(self, X: Any, y: Any, groups: Any) -> tuple[Study, Halving]:
