@@ -13,6 +13,9 @@ GROUPS = {
         "PathCV", "PathScores", "OperatingPoint", "Stability", "NestedScore", "JointRBFSVM",
         "WeightedKernelSVM", "load_model",
     ),
+    "Features to be trusted": (
+        "StabilityPath", "StableFeatures", "knockoff_filter", "KnockoffSelection",
+    ),
     "Methods side by side": ("compare", "Comparison", "methods"),
     "Selectors": (
         "LpKTASelector", "GMKLClassifier", "GMKLRegressor", "NMMKLSelector", "L1KRRegressor",
@@ -31,14 +34,16 @@ GROUPS = {
     ),
     "Pictures and pages": (
         "AccuracyDisplay", "SizeDisplay", "WeightsDisplay", "EntriesDisplay", "StabilityDisplay",
-        "ViewsDisplay", "RedundancyDisplay", "CertificateDisplay", "report_figures", "render_html",
-        "save_html", "show_progress",
+        "SelectionDisplay", "ViewsDisplay", "RedundancyDisplay", "CertificateDisplay",
+        "report_figures", "render_html", "save_html", "show_progress",
     ),
     "Errors": ("KernelPathError", "DataError", "ExtensionError", "PathFileError"),
 }  # fmt: skip
 METHODS = {
     "PathCV": ("fit", "predict", "decision_function", "predict_proba", "score", "choose", "plot",
                "summary", "save"),
+    "StabilityPath": ("fit", "stable_features", "bound", "of", "to_frame", "probabilities_of",
+                      "plot"),
     "Comparison": ("to_frame", "differences", "plot", "summary", "save_html", "as_dict"),
     "FeaturePath": ("at", "entry_order", "to_frame", "plot", "summary", "save"),
     "PathScores": ("at", "to_frame"),

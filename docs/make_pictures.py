@@ -14,6 +14,7 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import train_test_split
 
 import kernelpath as kp
+from kernelpath.report.displays._canvas import screenless, signed
 from kernelpath.report.displays.accuracy import AccuracyDisplay, save_scores
 
 IMAGES = Path(__file__).parent / "images"
@@ -57,6 +58,16 @@ def report_page(model: kp.PathCV) -> None:
     print(f"wrote {IMAGES.name}/report.png")
 
 
+def stability() -> None:
+    """Draw the selection probabilities of the guide to stability selection."""
+    data = kp.datasets.make_wide(n_samples=500, n_features=2000, random_state=0)
+    model = kp.StabilityPath(n_pairs=50).fit(data.X, data.y)
+    figure = screenless((8, 4.4))
+    kp.SelectionDisplay.from_model(model).draw_on(figure)
+    figure.savefig(IMAGES / "stability.png", metadata=signed("png"))
+    print(f"wrote {IMAGES.name}/stability.png: {model.stable_}")
+
+
 def turning_back() -> None:
     """Keep the picture of the example of a path that turns back."""
     mpl.use("Agg")
@@ -70,6 +81,7 @@ def main() -> None:
     IMAGES.mkdir(exist_ok=True)
     demo()
     turning_back()
+    stability()
     how_many_features()
 
 

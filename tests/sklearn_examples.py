@@ -26,6 +26,7 @@ COUNTS = {
     kp.LpKTASelector: 55,
     kp.NMMKLSelector: 47,
     kp.PathCV: 55,
+    kp.StabilityPath: 47,
     **dict.fromkeys(BASELINES, 47),
     kp.baselines.ChiSquare: 48,  # one more, of negative values
 }
@@ -33,7 +34,7 @@ ESTIMATORS = tuple(COUNTS)
 
 # Checks that fit many or larger tables: seconds each for those that try several models in a fit.
 TRYING = (
-    kp.PathCV, kp.L1KRClassifier, kp.L1KRRegressor, kp.baselines.ForestRanking,
+    kp.PathCV, kp.StabilityPath, kp.L1KRClassifier, kp.L1KRRegressor, kp.baselines.ForestRanking,
     kp.baselines.PermutationImportance, kp.baselines.CARS,
 )  # fmt: skip
 LARGE = {

@@ -25,7 +25,7 @@ MAX_LINES = 400  # of code: docstrings, comments, imports and blank lines are fr
 ORDER = (
     "_version", "errors", "utils", "tables", "datasets", "kernels", "alignment", "path", "mkl",
     "tracers", "path_kernels", "predictors", "evaluation", "report", "estimators", "baselines",
-    "catalogue", "comparison", "cli", "__main__",
+    "inference", "catalogue", "comparison", "cli", "__main__",
 )  # fmt: skip
 # Upward by design, imported when called: plotting is a convenience of the path; and methods that
 # PathCV is given by name are made by the catalogue, which knows all of them and stands above them.
@@ -215,6 +215,8 @@ MAIN = {
     "PathScores": lambda: kp.PathScores,
     "OperatingPoint": lambda: kp.OperatingPoint,
     "Stability": lambda: kp.Stability,
+    "StabilityPath": lambda: kp.StabilityPath,
+    "knockoff_filter": lambda: kp.knockoff_filter,
     "WeightedKernelSVM": lambda: kp.WeightedKernelSVM,
     "JointRBFSVM": lambda: kp.JointRBFSVM,
     "combined_kernels": lambda: kp.combined_kernels,
@@ -244,6 +246,7 @@ def test_public_methods_are_documented():
         kp.PathPoint,
         kp.PathCV,
         kp.PathScores,
+        kp.StabilityPath,
         kp.Comparison,
     ):
         for name, member in vars(cls).items():

@@ -99,6 +99,29 @@ def test_the_guide_to_comparisons_runs(tmp_path, monkeypatch):
     assert (tmp_path / "comparison.html").stat().st_size > 100_000
 
 
+def test_the_guide_to_stability_runs():
+    names = run_page(
+        GUIDE / "stability.md",
+        ('predictor="joint_rbf")', f"{ONE}, references=False)"),
+    )
+    relevant = set(names["data"].relevant.tolist())
+    assert set(names["stability"].stable_.features.tolist()) == relevant
+    page = (GUIDE / "stability.md").read_text(encoding="utf-8")
+    shown = shown_values("\n".join(python_blocks(GUIDE / "stability.md")))
+    assert f"{names['stability'].stable_!r}".split(", threshold")[0] in page
+    bound = "stability.bound(threshold=0.9, n_features=20)"
+    assert eval(bound, names) == pytest.approx(float(shown[bound]))
+    assert names["model"].operating_point_.n_features == 2
+    assert str(names["stability"].probabilities_.shape) in page
+    found = names["found"]
+    assert found.selected[names["relevant"]].mean() > 0.8
+    assert len(found) <= len(names["relevant"]) / (1 - 0.3)
+    # The knockoffs are exchangeable with the columns as far as covariances go.
+    joint = np.cov(np.hstack([names["X"], names["X_knockoff"]]).T)
+    np.testing.assert_allclose(joint[:60, :60], joint[60:, 60:], atol=0.25)
+    np.testing.assert_allclose(joint[0, 1:60], joint[0, 61:], atol=0.2)
+
+
 def test_the_choice_of_a_method_runs():
     names = run_page(
         GUIDE / "which_method.md",

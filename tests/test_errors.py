@@ -6,7 +6,7 @@ from sklearn.metrics import get_scorer_names
 from kernelpath.errors import nearest, not_one_of
 
 PREDICTORS = ["weighted_kernel", "joint_rbf", "logistic", "ridge", "boosting", "forest", "auto"]
-RULES = ["one_se", "best", "budget", "tolerance"]
+RULES = ["one_se", "best", "budget", "tolerance", "stable"]
 
 
 @pytest.mark.parametrize(

@@ -565,6 +565,27 @@ def _table(out: Recorder, key: str, data: Any) -> None:
         out.value(f"{key}.{name}", getattr(data, name))
 
 
+def stability_selection(out: Recorder) -> None:
+    """Stability selection, and the knockoff filter with fresh columns for knockoffs."""
+    for key, data in {
+        "classes": two_classes(),
+        "numbers": numbers(),
+        "sparse": sparse_counts(),
+    }.items():
+        with out.warned(f"{key}.warning"):
+            model = kp.StabilityPath(n_pairs=4).fit(*data)
+        out.attributes(model, f"{key}.")
+        out.value(f"{key}.sizes", model.to_frame())
+        out.value(f"{key}.features", model.of())
+        for assumption in ("none", "unimodal", "r-concave"):
+            out.value(f"{key}.{assumption}", model.bound(0.9, assumption=assumption))
+    X, y = two_classes()
+    copies = np.random.default_rng(5).permutation(X)
+    for statistic in ("alignment", "entry"):
+        found = kp.knockoff_filter(X, copies, y, fdr=0.5, offset=0, statistic=statistic)
+        out.value(f"knockoffs.{statistic}", found)
+
+
 JOBS: dict[str, Job] = {
     "datasets": simulated,
     "alignments.kernels": alignments,
@@ -578,6 +599,7 @@ JOBS: dict[str, Job] = {
     "baselines": baselines,
     **{f"path_cv.{name}": one for name, one in PATH_CV.items()},
     "scores_and_stability": scores_and_stability,
+    "stability_selection": stability_selection,
     "report_figures": report_figures,
     **TEXT_JOBS,
 }

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from kernelpath.evaluation.operating_point import OperatingPoint
     from kernelpath.evaluation.scores import PathScores
     from kernelpath.evaluation.stability import Stability
+    from kernelpath.inference.knockoffs import KnockoffSelection, knockoff_filter
+    from kernelpath.inference.stability import StabilityPath, StableFeatures
     from kernelpath.kernels import RBF, Delta, FeatureKernel, Laplace, Linear, Polynomial
     from kernelpath.mkl.feasible_sets import Box, CappedSimplex, LpBall, NonNegative, Simplex
     from kernelpath.mkl.regularizers import L1, ElasticNet, Lp, MixedNorm, NoRegularizer
@@ -45,6 +47,7 @@ if TYPE_CHECKING:
     from kernelpath.report.displays.figures import report_figures
     from kernelpath.report.displays.path import SizeDisplay, WeightsDisplay
     from kernelpath.report.displays.redundancy import RedundancyDisplay
+    from kernelpath.report.displays.selection import SelectionDisplay
     from kernelpath.report.displays.stability import StabilityDisplay
     from kernelpath.report.displays.views import ViewsDisplay
     from kernelpath.report.html import render_html, save_html
@@ -90,6 +93,10 @@ _HOME = {
     "WeightedKernelSVM": "kernelpath.predictors.weighted_kernel",
     "PathScores": "kernelpath.evaluation.scores",
     "Stability": "kernelpath.evaluation.stability",
+    "StabilityPath": "kernelpath.inference.stability",
+    "StableFeatures": "kernelpath.inference.stability",
+    "KnockoffSelection": "kernelpath.inference.knockoffs",
+    "knockoff_filter": "kernelpath.inference.knockoffs",
     "RBF": "kernelpath.kernels",
     "Delta": "kernelpath.kernels",
     "FeatureKernel": "kernelpath.kernels",
@@ -105,6 +112,7 @@ _HOME = {
     "SizeDisplay": "kernelpath.report.displays.path",
     "EntriesDisplay": "kernelpath.report.displays.entries",
     "CertificateDisplay": "kernelpath.report.displays.certificates",
+    "SelectionDisplay": "kernelpath.report.displays.selection",
     "StabilityDisplay": "kernelpath.report.displays.stability",
     "ViewsDisplay": "kernelpath.report.displays.views",
     "RedundancyDisplay": "kernelpath.report.displays.redundancy",
@@ -138,6 +146,7 @@ __all__ = [
     "GeneralizedKL",
     "JointRBFSVM",
     "KernelPathError",
+    "KnockoffSelection",
     "L1KRClassifier",
     "L1KRRegressor",
     "Laplace",
@@ -158,11 +167,14 @@ __all__ = [
     "PathScores",
     "Polynomial",
     "RedundancyDisplay",
+    "SelectionDisplay",
     "Simplex",
     "SizeDisplay",
     "SquaredEuclidean",
     "Stability",
     "StabilityDisplay",
+    "StabilityPath",
+    "StableFeatures",
     "ViewsDisplay",
     "WeightedKernelSVM",
     "WeightsDisplay",
@@ -173,6 +185,7 @@ __all__ = [
     "combined_kernels",
     "compare",
     "datasets",
+    "knockoff_filter",
     "load_model",
     "load_path",
     "methods",

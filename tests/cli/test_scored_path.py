@@ -134,6 +134,7 @@ def test_rules(table, reference):
     assert chosen(*base, "--budget", 1) == 1
     assert chosen(*base, "--tolerance", 1) == 1
     assert chosen(*base, "--rule", "best") == reference.choose("best").n_features
+    assert chosen(*base, "--rule", "stable") == reference.choose("stable").n_features
     for rule in ("one_se", "best", "tolerance"):  # a budget bounds every rule
         most = reference.choose(rule, budget=2).n_features
         assert chosen(*base, "--rule", rule, "--budget", 2) == most <= 2

@@ -11,6 +11,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 import kernelpath as kp
 from cli.helpers import make_frame, run, save_csv
 from kernelpath.estimators import _path_cv_checks, gmkl, l1kr, lp_kta, nmmkl
+from kernelpath.inference import stability
 from kernelpath.kernels import feature_kernel_settings
 from kernelpath.mkl.losses import Hinge, LeastSquares
 from kernelpath.utils.checks import Idle, refuse_idle
@@ -61,6 +62,7 @@ PAIRS = [
     (kp.PathCV(cv=2, probability=True), (X, VALUES), "probability=True.*continuous target"),
     (kp.PathCV(cv=2, predictor=ONE, inner_cv=4), (X, Y), "inner_cv=4.*nothing to choose"),
     (kp.PathCV(cv=2, predictor=LinearRegression(), inner_cv=4), (X, VALUES), "inner_cv=4"),
+    (kp.StabilityPath(n_features=2, max_false=0.5), (X, Y), "max_false=0.5.*n_features='auto'"),
 ]  # fmt: skip
 RULES = {
     kp.GMKLRegressor: gmkl.IDLE,
@@ -68,6 +70,7 @@ RULES = {
     kp.L1KRRegressor: l1kr.IDLE,
     kp.NMMKLSelector: nmmkl.IDLE,
     kp.PathCV: _path_cv_checks.IDLE,
+    kp.StabilityPath: stability.IDLE,
 }
 
 

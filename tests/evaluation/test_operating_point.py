@@ -13,6 +13,8 @@ from kernelpath.errors import DataError
 from kernelpath.evaluation.operating_point import RULES, OperatingPoint, check_rule, choose
 from kernelpath.evaluation.scores import PathScores
 
+BY_SCORE = [rule for rule in RULES if rule != "stable"]  # which looks at the features alone
+
 
 def with_means(*means, spread=0.02, sizes=None):
     """Two folds with these means and the standard error ``spread`` at every size."""
@@ -75,7 +77,7 @@ def test_one_se_uses_the_error_at_the_best_size():
 
 def test_floating_point_noise_does_not_decide():
     scores = with_means(0.9, 0.9 * (1 + 1e-15), 0.9 * (1 + 3e-15))
-    for rule in RULES:
+    for rule in BY_SCORE:
         assert choose(scores, rule, budget=4, tolerance=0.0) == 0
     assert choose(with_means(0.9, 0.9 + 1e-8), "best") == 1
 
@@ -94,7 +96,7 @@ def test_without_a_finished_fold_nothing_is_chosen(rule):
         choose(scores, rule, budget=2)
 
 
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("rule", BY_SCORE)
 def test_one_size_is_chosen_by_every_rule(rule):
     assert choose(with_means(0.3, sizes=[7]), rule, budget=7) == 0
 
@@ -195,7 +197,7 @@ def test_own_rules():
         (
             ("zzz",),
             ValueError,
-            r"'best', 'one_se', 'budget', 'tolerance' or a callable, got 'zzz'$",
+            r"'one_se', 'budget', 'tolerance', 'stable' or a callable, got 'zzz'$",
         ),
         ((None,), ValueError, "rule must be one of"),
         ((["best"],), ValueError, "rule must be one of"),
@@ -296,3 +298,74 @@ def test_state_goes_through_json_and_arrays(changes):
         state = (lacking, arrays) if part is meta else (meta, lacking)
         with pytest.raises(ValueError, match=f"lacks {name}"):
             OperatingPoint.from_state(*state)
+
+
+# -- the rule "stable" -----------------------------------------------------------------------------
+
+
+def with_choices(*folds, d=40, sizes=None):
+    """Scores of folds that choose the first so many columns of these orders at every size."""
+    sizes = np.arange(1, len(folds[0]) + 1) if sizes is None else np.array(sizes)
+    supports = []
+    for order in folds:
+        chosen = np.zeros((len(sizes), d), dtype=bool)
+        for i, k in enumerate(sizes):
+            chosen[i, list(order[:k])] = True
+        supports.append(chosen)
+    return PathScores(sizes, np.full((len(folds), len(sizes)), 0.5), supports)
+
+
+def slow_agreement(scores):
+    """Plain loops over features, folds and sizes."""
+    found = []
+    folds = [own.toarray() for own in scores.supports]
+    d = folds[0].shape[1]
+    for i, k in enumerate(scores.n_features.tolist()):
+        every = sum(all(own[i, j] for own in folds) for j in range(d))
+        chance = (k / d) ** (len(folds) - 1)
+        found.append((every / k - chance) / (1 - chance) if k < d else float("nan"))
+    return found
+
+
+def test_the_largest_size_that_folds_agree_on_is_stable():
+    same, other = [*range(12), 12, 13], [*range(12), 20, 21]
+    scores = with_choices(same, same, other)
+    assert scores.n_features[choose(scores, "stable")] == 13  # 12 of 13 in common is 92 %
+    assert scores.n_features[choose(scores, "stable", budget=5)] == 5
+    slow = slow_agreement(scores)
+    assert slow[12] >= 0.9 > slow[13]
+    assert scores.n_features[choose(with_choices(same, same, same), "stable")] == 14
+
+
+def test_what_folds_have_in_common_by_chance_is_no_agreement():
+    order = list(range(20))
+    scores = with_choices(order, [*order[:17], 18, 17, 19], d=20)
+    slow = slow_agreement(scores)
+    assert 17 / 18 > 0.9 > slow[17]  # seventeen of eighteen, of twenty columns
+    assert scores.n_features[choose(scores, "stable")] == 19
+    wide = with_choices(order, [*order[:17], 18, 17, 19], d=200)
+    assert slow_agreement(wide)[17] > 0.9
+
+
+def test_without_agreement_the_most_agreed_size_is_taken():
+    scores = with_choices([0, 1, 2, 3], [1, 0, 4, 5], [6, 7, 1, 0])
+    with pytest.warns(UserWarning, match="takes 4 features, with an agreement of 0.49"):
+        assert scores.n_features[choose(scores, "stable")] == 4
+    assert np.nanmax(slow_agreement(scores)) == pytest.approx((0.5 - 0.01) / 0.99)
+
+
+def test_one_fold_or_all_columns_agree_on_nothing():
+    with pytest.warns(UserWarning, match="at least two folds"):
+        assert choose(with_choices([0, 1, 2]), "stable") == 0
+    with pytest.warns(UserWarning, match="a column to leave out"):
+        assert choose(with_choices([0, 1], [1, 0], d=2, sizes=[2]), "stable") == 0
+    with pytest.raises(DataError, match="features chosen in every fold"):
+        choose(with_means(0.7, 0.8), "stable")
+
+
+def test_an_unfinished_fold_does_not_count_for_agreement():
+    scores = with_choices([0, 1, 2], [0, 1, 2], [7, 8, 9])
+    per_fold = scores.per_fold.copy()
+    per_fold[2] = np.nan
+    rest = PathScores(scores.n_features, per_fold, [own.toarray() for own in scores.supports])
+    assert rest.n_features[choose(rest, "stable")] == 3

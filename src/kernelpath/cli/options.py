@@ -318,7 +318,7 @@ RuleOption = Annotated[
         "--rule",
         rich_help_panel=SCORED_PANEL,
         help="What picks the number of features; one_se: the fewest within one standard error of "
-        "the best. Default: one_se.",
+        "the best; stable: the most that the folds agree on. Default: one_se.",
     ),
 ]
 BudgetOption = Annotated[

@@ -135,7 +135,7 @@ def prepare(
     constraints = Constraints.read(rows, **given)
     reach = None if constraints is None else constraints.within(model.budget)
     selector, obeys = tell(selector, given, reach)
-    selector = _with_missing(selector, model.missing)
+    selector = with_missing(selector, model.missing)
     _refuse_obstacles(model, selector, rows, y)
     study, splits, scoring = _make_study(model, selector, rows, y, groups, sample_weight, params)
     study = replace(study, constraints=constraints, reach=reach, obeys=obeys, constrained_by=given)
@@ -220,6 +220,11 @@ def check_switches(model: Any) -> None:
     check_missing(model.missing)
     checks.one_of("identifiers", model.identifiers, IDENTIFIERS)
     checks.whole("verbose", model.verbose, bools=True)
+    check_jobs_and_memory(model)
+
+
+def check_jobs_and_memory(model: Any) -> None:
+    """Refuse what is no number of jobs, and what is no folder."""
     if model.n_jobs is not None and not (checks.is_whole(model.n_jobs) and model.n_jobs != 0):
         raise ValueError(
             f"n_jobs must be None or a whole number other than 0, got {model.n_jobs!r}"
@@ -395,7 +400,7 @@ def _check_choice(study: Study, model: PathCV, splits: list[Split]) -> None:
         )
 
 
-def _with_missing(selector: Any, missing: str) -> Any:
+def with_missing(selector: Any, missing: str) -> Any:
     """Say to a selector what becomes of missing values, unless it was told itself."""
     if missing in ("kernel", "drop") or not hasattr(selector, "get_params"):
         return selector

@@ -85,10 +85,12 @@ class PathCV(NotebookCard, PlainSelector, BaseEstimator):
     scoring : str, callable or None
         One measure; by default accuracy, balanced accuracy where a class is rarer than one to
         four, or R2.
-    rule : {"one_se", "best", "budget", "tolerance"} or callable
+    rule : {"one_se", "best", "budget", "tolerance", "stable"} or callable
         ``"one_se"``: fewest features within one standard error of the best mean.  ``"budget"``:
         best with at most ``budget`` features.  ``"tolerance"``: fewest within ``tolerance`` of the
-        best.  A callable gets the :class:`PathScores` and returns a number of features.
+        best.  ``"stable"``: most features of which every fold chooses 90 %, beyond what chance
+        would, whatever the scores are.  A callable gets the :class:`PathScores` and returns a
+        number of features.
     n_features : int, sequence of int or None
         Sizes to score.  Default: every size up to 30 (10 beyond 50,000 rows), then growing by a
         quarter, up to all.

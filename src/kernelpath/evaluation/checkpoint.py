@@ -257,14 +257,14 @@ class Tracer:
         self.store, self.study, self.report = store, study, report
         table = study.rows
         names = None if table.names is None else "\n".join(map(str, table.names))
-        self._work = work_key(
+        self.work = work_key(
             "trace", fingerprint, study.selector, study.task, study.sample_weight,
             study.metadata.get("selector"), study.numbers_only, study.routed, names,
             table.categorical, _constraint_parts(study), report,
         )  # fmt: skip
 
     def _key(self, rows: Any) -> str:
-        return work_key(self._work, rows)
+        return work_key(self.work, rows)
 
     def __call__(self, rows: Any, taken: Any = None) -> ChoicesBySize:
         """Trace the path from some rows, unless that was done before."""

@@ -16,12 +16,14 @@ import numpy as np
 
 from kernelpath.errors import DataError, not_one_of
 from kernelpath.evaluation import RULE_NAMES
-from kernelpath.evaluation.scores import PathScores, score_text
+from kernelpath.evaluation.scores import TIE, PathScores, score_text
 from kernelpath.path.points import Frozen, frozen_vector
 from kernelpath.utils import checks
 from kernelpath.utils.warn import warn
 from kernelpath.utils.words import counted
 
+AGREEMENT = 0.9
+"""Share of the features of a size, beyond chance, that every fold must choose: rule "stable"."""
 Rule = str | Callable[[PathScores], int]
 
 
@@ -186,6 +188,49 @@ def within_tolerance(scores: PathScores, *, budget: Any = None, tolerance: Any =
     return _fewest(scores, top - tolerance, _affordable(scores, budget))
 
 
+def most_agreed(scores: PathScores, *, budget: Any = None, tolerance: Any = None) -> int:
+    r"""Most features on which the folds agree, whatever the scores are.
+
+    Of the :math:`k` features of a size a share :math:`s` is chosen by every one of :math:`M` folds.
+    Folds that choose from :math:`d` columns at random have :math:`c = (k/d)^{M-1}` of them in
+    common, and the agreement is :math:`(s - c) / (1 - c)`: the largest size with :data:`AGREEMENT`
+    is taken.  If no size has that, the one with the highest is, with a UserWarning; of several the
+    one with the most features.  A size at which all columns are chosen has no agreement.
+    """
+    scores.best()  # refuses scores without a finished fold
+    able = _affordable(scores, budget)
+    agreement = _agreement(scores)
+    known = able & ~np.isnan(agreement)
+    if not known.any():
+        warn("rule 'stable' needs at least two folds and a column to leave out; taking the best")
+        return best(scores, budget=budget)
+    enough = known & (agreement >= AGREEMENT - TIE)
+    if not enough.any():
+        top = float(agreement[known].max())
+        enough = known & (agreement >= top - TIE)
+        k = int(scores.n_features[np.flatnonzero(enough)[-1]])
+        warn(
+            f"There is no size whose features nearly all folds agree on: rule 'stable' takes "
+            f"{counted(k, 'feature')}, with an agreement of {top:.2f} where {AGREEMENT:g} is due.",
+        )
+    return int(np.flatnonzero(enough)[-1])
+
+
+def _agreement(scores: PathScores) -> np.ndarray:
+    """Share of the features of a size that every fold chooses, beyond chance; NaN if undefined."""
+    folds = [own.csr for own, done in zip(scores.supports, scores.finished) if done]
+    if not folds:
+        raise DataError("rule 'stable' needs the features chosen in every fold")
+    # The int type matters: a sum of boolean matrices is their union, not their count.
+    counts = sum(csr.astype(np.int64) for csr in folds)
+    M, d, k = len(folds), counts.shape[1], scores.n_features
+    every = np.concatenate([[0], np.cumsum(counts.data == M)])
+    chance = np.where(k < d, (k / d) ** (M - 1), np.nan)
+    if M < 2:
+        chance[:] = np.nan
+    return (np.diff(every[counts.indptr]) / k - chance) / (1 - chance)
+
+
 def _fewest(scores: PathScores, target: float, able: np.ndarray) -> int:
     """First of the sizes ``able`` whose mean reaches the target."""
     reaching = scores.reaching(target)
@@ -217,7 +262,7 @@ def _affordable(scores: PathScores, budget: Any) -> np.ndarray:
 
 
 RULES: dict[str, Callable[..., int]] = dict(
-    zip(RULE_NAMES, (best, one_se, within_budget, within_tolerance), strict=True)
+    zip(RULE_NAMES, (best, one_se, within_budget, within_tolerance, most_agreed), strict=True)
 )
 
 
@@ -254,7 +299,7 @@ def choose(
     Parameters
     ----------
     scores : PathScores
-    rule : {"best", "one_se", "budget", "tolerance"} or callable
+    rule : {"best", "one_se", "budget", "tolerance", "stable"} or callable
         A callable takes the scores and returns a number of features that was scored.
     budget : int or float, optional
         Largest allowed number of features or, where features have costs, largest allowed cost: the
