@@ -17,7 +17,6 @@ from kernelpath._version import __version__
 if TYPE_CHECKING:
     from kernelpath import baselines, datasets
     from kernelpath.alignment import alignments
-    from kernelpath.alignment.significance import AlignmentTest, alignment_test
     from kernelpath.catalogue import methods
     from kernelpath.comparison import Comparison, compare
     from kernelpath.errors import DataError, ExtensionError, KernelPathError, PathFileError
@@ -32,12 +31,14 @@ if TYPE_CHECKING:
     from kernelpath.evaluation.scores import PathScores
     from kernelpath.evaluation.stability import Stability
     from kernelpath.inference.knockoffs import KnockoffSelection, knockoff_filter
+    from kernelpath.inference.significance import alignment_test
     from kernelpath.inference.stability import StabilityPath, StableFeatures
     from kernelpath.kernels import RBF, Delta, FeatureKernel, Laplace, Linear, Polynomial
     from kernelpath.mkl.feasible_sets import Box, CappedSimplex, LpBall, NonNegative, Simplex
     from kernelpath.mkl.regularizers import L1, ElasticNet, Lp, MixedNorm, NoRegularizer
     from kernelpath.path.feature_path import FeaturePath, PathEvent, PathPoint
     from kernelpath.path.file import load_path
+    from kernelpath.path.significance import AlignmentTest
     from kernelpath.path_kernels import combined_kernels
     from kernelpath.predictors.joint_rbf import JointRBFSVM
     from kernelpath.predictors.weighted_kernel import WeightedKernelSVM
@@ -58,8 +59,8 @@ if TYPE_CHECKING:
 # Public name -> module that defines it.  Importing the package loads none of them.
 _HOME = {
     "alignments": "kernelpath.alignment",
-    "AlignmentTest": "kernelpath.alignment.significance",
-    "alignment_test": "kernelpath.alignment.significance",
+    "AlignmentTest": "kernelpath.path.significance",
+    "alignment_test": "kernelpath.inference.significance",
     "DataError": "kernelpath.errors",
     "ExtensionError": "kernelpath.errors",
     "KernelPathError": "kernelpath.errors",

@@ -196,7 +196,7 @@ def align_table(
     target = encode_any(y, task=task, sample_weight=sample_weight)
     plain = partial(compute, bandwidth=scale, method=method, tol=tol, n_jobs=n_jobs)
     run: Callable[..., AlignmentResult] = plain
-    if calibrated or len(factors) > 1:
+    if calibrated or factors != (1.0,):
         _check_rows_for_moments(target)
         run = partial(
             _calibrated, exact=None if calibrated else plain, bandwidth=scale, factors=factors,

@@ -29,6 +29,7 @@ from kernelpath.utils.provenance import versions
 from kernelpath.utils.units import in_units, size_exponent
 from kernelpath.utils.warn import warn
 
+FDR = 0.1  # false discovery rate of n_features_to_select="fdr"
 DEFAULT_BUDGET = 10  # the largest of those that nobody asked for
 ALL = "all"
 
@@ -158,6 +159,8 @@ class PathSelector(NotebookCard, PlainSelector, BaseEstimator):
         sizes = path.sizes
         if n_features is None:
             return self._sparsest_point(path)
+        if isinstance(n_features, str) and n_features == "fdr":
+            return path.at(fdr=FDR)
         if is_whole(n_features):
             count = int(n_features)
             if not 0 <= count <= path.n_features:
@@ -178,7 +181,7 @@ class PathSelector(NotebookCard, PlainSelector, BaseEstimator):
                 wanted = int(sizes[np.abs(sizes - wanted).argmin()])
             return path.at(n_features=wanted)
         raise ValueError(
-            "n_features_to_select must be None, a whole number, or a share in (0, 1], "
+            "n_features_to_select must be None, a whole number, a share in (0, 1], or 'fdr', "
             f"got {n_features!r}"
         )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +12,12 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
 from kernelpath.alignment import align_table
-from kernelpath.alignment.api import kernel_per_column, without_weightless_rows
+from kernelpath.alignment.api import (
+    check_bandwidth,
+    kernel_per_column,
+    without_weightless_rows,
+)
+from kernelpath.alignment.calibration import CalibratedResult
 from kernelpath.alignment.engine import AlignmentResult
 from kernelpath.errors import (
     ConstantColumnWarning,
@@ -23,6 +28,7 @@ from kernelpath.errors import (
 from kernelpath.estimators._base import PathSelector
 from kernelpath.kernels import KERNELS, FeatureKernel, codes, formula_code
 from kernelpath.path.feature_path import FeaturePath, PathPoint
+from kernelpath.path.significance import AlignmentTest
 from kernelpath.tables import IDENTIFIERS
 from kernelpath.tables.any_target import taken
 from kernelpath.tables.constant import report_constant
@@ -37,6 +43,7 @@ from kernelpath.utils.checks import Idle, refuse_idle
 from kernelpath.utils.progress import begin, progress_bar
 from kernelpath.utils.warn import warn
 
+SCORES = ("alignment", "calibrated")
 N_PERMUTATIONS = 5
 AUTO_NORM = 0.1  # share of the largest alignment
 TOP_WEIGHT = 0.5  # weight of the best feature without the norm term, under "auto"
@@ -58,6 +65,8 @@ IDLE = (
     Idle("reference", lambda own: own.bregman_strength == 0,
          "with bregman_strength=0: it is the reference of the divergence"),
     Idle("divergence", lambda own: own.bregman_strength == 0, "with bregman_strength=0"),
+    Idle("tol", lambda own: own.score == "calibrated",
+         "with score='calibrated', which ranks by p-values"),
 )  # fmt: skip
 
 
@@ -96,10 +105,11 @@ class LpKTASelector(PathSelector):
     predictor_order : {0, 1, 2}
         Warm start, first or second order; for ``solver="predictor_corrector"``.
     kernel, bandwidth, gamma
-        See :func:`kernelpath.alignments`.
-    n_features_to_select : int, float or None
-        Size that ``transform`` keeps: a count, a share of the usable features, or None for the
-        sparsest non-empty point of the path, which may still hold most features.  A count beyond
+        See :func:`kernelpath.alignments`; ``bandwidth="multi"`` gives each column that of several
+        widths at which its alignment is least likely by chance.
+    n_features_to_select : int, float, "fdr" or None
+        Size that ``transform`` keeps: a count, a share of the usable features, ``"fdr"`` for the
+        discoveries at a false discovery rate of 0.1, or None for the sparsest non-empty point of the path, which may still hold most features.  A count beyond
         the columns that are not constant keeps all of those, with a warning.
     task : {"auto", "classification", "regression"}
         What ``y`` holds, each of its columns for itself.
@@ -128,6 +138,11 @@ class LpKTASelector(PathSelector):
     costs : dict of str to float, or array of shape (n_features,), optional
         What a column costs to measure; 1 for those that a dict does not name.  Cheap features are
         preferred among equals; one of infinite cost is never selected.  See Notes.
+    score : {"alignment", "calibrated"}
+        What stands for :math:`a_i`.  ``"calibrated"``: :math:`-\ln p_i`, with the p-value of
+        :func:`kernelpath.alignment_test` over all widths of ``bandwidth``; it has the scale of the
+        alignment, is near 1 without relation, too, and makes columns of different shape, kernel and
+        width comparable.  Every class counts alike, however rare.  At least 8 rows are needed.
 
     Attributes
     ----------
@@ -139,7 +154,9 @@ class LpKTASelector(PathSelector):
     weights_ : ndarray of shape (n_features,)
         Weights at the chosen point.
     alignments_, alignment_bounds_ : ndarray of shape (n_features,)
-        Alignments and bounds on their error.
+        Alignments, at the width of each feature, and bounds on their error.
+    test_ : AlignmentTest or None
+        P-value and width of each feature; None with one width and ``score="alignment"``.
     bregman_strength_, norm_strength_ : float
         Strengths as used.
     n_features_in_, feature_names_in_
@@ -201,7 +218,7 @@ class LpKTASelector(PathSelector):
         solver: str = "exact",
         predictor_order: int = 1,
         kernel: str | FeatureKernel = "auto",
-        bandwidth: str = "std",
+        bandwidth: str | Sequence[float] = "std",
         gamma: ArrayLike | None = None,
         n_features_to_select: float | None = None,
         task: str = "auto",
@@ -213,6 +230,7 @@ class LpKTASelector(PathSelector):
         must_include: Any = None,
         feature_groups: Any = None,
         costs: Any = None,
+        score: str = "alignment",
     ) -> None:
         self.bregman_strength = bregman_strength
         self.norm_strength = norm_strength
@@ -237,6 +255,7 @@ class LpKTASelector(PathSelector):
         self.must_include = must_include
         self.feature_groups = feature_groups
         self.costs = costs
+        self.score = score
 
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> LpKTASelector:
         """Compute the alignments and trace the path.
@@ -283,6 +302,9 @@ class LpKTASelector(PathSelector):
             problem, units = self._problem(table, y, sample_weight, result, constraints)
             self.alignments_ = result.values
             self.alignment_bounds_ = result.bounds
+            self.test_ = None
+            if isinstance(result, CalibratedResult):
+                self.test_ = AlignmentTest.of(result, table.names)
             self.bregman_strength_ = problem.bregman_strength
             self.norm_strength_ = problem.norm_strength
             self.path_ = trace_path(
@@ -293,6 +315,7 @@ class LpKTASelector(PathSelector):
                 solver=self.solver,
                 predictor_order=self.predictor_order,
                 feature_names=table.names,
+                test=self.test_,
                 provenance=self._describe(
                     table,
                     y,
@@ -332,8 +355,15 @@ class LpKTASelector(PathSelector):
             n_jobs=self.n_jobs,
             sample_weight=sample_weight,
             task=self.task,
+            calibrated=self.score == "calibrated",
             progress=progress,
         )
+
+    def _scores(self, result: AlignmentResult) -> NDArray[np.float64]:
+        """What stands for the alignments in the problem."""
+        if self.score == "calibrated" and isinstance(result, CalibratedResult):
+            return result.scores
+        return result.values
 
     def _problem(
         self,
@@ -344,7 +374,7 @@ class LpKTASelector(PathSelector):
         constraints: Constraints | None,
     ) -> tuple[PNormProblem, Units | None]:
         """The problem, and which columns its features are where they are not one each."""
-        alignments, usable = result.values, ~result.constant
+        alignments, usable = self._scores(result), ~result.constant
         divergence = resolve_divergence(self.divergence, [self.elimination_tol, TOP_WEIGHT])
         reference = _reference(self.reference, divergence, self.elimination_tol, len(alignments))
         units = None
@@ -387,7 +417,7 @@ class LpKTASelector(PathSelector):
             shuffled = taken(y, rng.permutation(len(y)))
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConstantColumnWarning)  # of outputs, said before
-                found = self._align(table, shuffled, sample_weight)[0].values
+                found = self._scores(self._align(table, shuffled, sample_weight)[0])
             largest.append((found if units is None else units.values(found)).max())
             update(done + 1, N_PERMUTATIONS)
         return float(np.median(largest))
@@ -409,6 +439,8 @@ class LpKTASelector(PathSelector):
         if self.predictor_order not in (0, 1, 2):
             raise ValueError(f"predictor_order must be 0, 1 or 2, got {self.predictor_order!r}")
         checks.one_of("identifiers", self.identifiers, IDENTIFIERS)
+        checks.one_of("score", self.score, SCORES)
+        check_bandwidth(self.bandwidth)
         refuse_idle(self, IDLE)
 
     def _check_strengths(self) -> None:

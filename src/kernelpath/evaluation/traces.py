@@ -61,7 +61,7 @@ def traced_from(arrays: Arrays, selector: Any, n_columns: int) -> ChoicesBySize:
         if path.n_features != n_columns:
             raise ValueError("the path is of another table")
         plain = hasattr(selector, "fit") and not hasattr(selector, "steps")
-        kernel = feature_kernel_settings(vars(selector)) if plain else {}
+        kernel = feature_kernel_settings(vars(selector), path.test) if plain else {}
         return ChoicesBySize(n_columns, path=path, kernel=kernel)
     order = arrays["order"].astype(np.intp)
     if len(np.unique(order)) != len(order) or not 0 < len(order) <= n_columns > order.max():

@@ -85,11 +85,12 @@ def resolve_kernel(kernel: str | FeatureKernel) -> FeatureKernel:
     raise not_one_of("kernel", kernel, [*KERNELS, "auto"], "a FeatureKernel")
 
 
-def feature_kernel_settings(parameters: Mapping[str, Any]) -> dict[str, Any]:
+def feature_kernel_settings(parameters: Mapping[str, Any], test: Any = None) -> dict[str, Any]:
     """Of the settings of a selector, those that say which kernel a single feature has.
 
     A selector with a ``base_kernel`` combines kernels by its ``kernel``; where a feature has
-    several kernels or none by itself, "auto" stands for it.
+    several kernels or none by itself, "auto" stands for it.  A ``test`` of the features knows the
+    width of each.
 
     Examples
     --------
@@ -106,6 +107,9 @@ def feature_kernel_settings(parameters: Mapping[str, Any]) -> dict[str, Any]:
     settings = {name: parameters[name] for name in names if name in parameters}
     if isinstance(settings.get("kernel"), str) and settings["kernel"] in SEVERAL:
         settings["kernel"] = "auto"
+    if test is not None:
+        settings.pop("bandwidth", None)
+        settings["gamma"] = test.gamma
     return settings
 
 

@@ -47,6 +47,8 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from kernelpath.path.significance import AlignmentTest
+
 __all__ = [
     "EXTENSIONS",
     "EventTable",
@@ -94,6 +96,8 @@ class FeaturePath(Frozen):
         What the path was made from; must be JSON-able.
     extension : PathExtension, optional
         Gives a point for every number of features.
+    test : AlignmentTest, optional
+        P-value and width of every feature, where the tracer knows them.
 
     Attributes
     ----------
@@ -122,6 +126,7 @@ class FeaturePath(Frozen):
     supports: Supports
     events: EventTable
     extension: PathExtension | None
+    test: AlignmentTest | None
     n_selected: np.ndarray
     n_features: int
     _weights: sparse.csr_array
@@ -144,6 +149,7 @@ class FeaturePath(Frozen):
         feature_names: Any = None,
         provenance: dict | None = None,
         extension: PathExtension | None = None,
+        test: AlignmentTest | None = None,
     ) -> None:
         pattern = frozen_csr(supports, "supports", pattern=True)
         W = frozen_csr(weights, "weights", pattern=False)
@@ -165,7 +171,9 @@ class FeaturePath(Frozen):
         self._set(_weights=W, _names=names, _default_names=None, _provenance=recorded)
         self._set(supports=Supports(pattern), events=placed_events(events, W.shape, names))
         self._set(n_selected=frozen_vector(np.diff(pattern.indptr), np.int64, "n_selected"))
-        self._set(n_features=W.shape[1])
+        self._set(n_features=W.shape[1], test=test)
+        if test is not None and len(test) != W.shape[1]:
+            raise ValueError(f"the test is of {len(test)} features, the path of {W.shape[1]}")
 
     def __eq__(self, other: object) -> bool:
         """Compare all but the provenance: settings such as ``n_jobs`` do not make another path."""
@@ -179,7 +187,9 @@ class FeaturePath(Frozen):
     def _arguments(self) -> dict[str, Any]:
         """Arguments of the constructor that give this path again."""
         plain = ("method", "parameter_name", "parameters", "values", "kkt", "gaps", "events")
-        return {name: getattr(self, name) for name in (*plain, "provenance", "extension")} | {
+        return {
+            name: getattr(self, name) for name in (*plain, "provenance", "extension", "test")
+        } | {
             "weights": self._weights,
             "supports": self.supports.csr,
             "feature_names": self._names,
@@ -243,10 +253,12 @@ class FeaturePath(Frozen):
         known = getattr(self.extension, "sizes", None)
         return np.arange(self.extension.n_usable + 1) if known is None else known
 
-    def at(self, n_features: int) -> PathPoint:
+    def at(self, n_features: int | None = None, *, fdr: float | None = None) -> PathPoint:
         """Point with exactly ``n_features`` selected features.
 
-        With an extension every size in ``sizes`` has one. Otherwise the stored
+        With ``fdr`` it is the point with as many features as there are discoveries at that false
+        discovery rate (:meth:`AlignmentTest.discoveries`); a path that ranks by p-value selects
+        just these.  With an extension every size in ``sizes`` has one. Otherwise the stored
         points are searched; among several the smallest objective value wins, then the first.
 
         Raises
@@ -256,6 +268,10 @@ class FeaturePath(Frozen):
         """
         largest = self.n_features if self.extension is None else self.extension.n_usable
         wanted = f"n_features must be an integer from 0 to {largest}"
+        if fdr is not None:
+            if n_features is not None:
+                raise ValueError("of n_features and fdr one says the size, give only that")
+            n_features = self._nearest_below(self.n_discoveries(fdr))
         if not is_whole(n_features):
             raise TypeError(f"{wanted}, got {n_features!r}")
         k = int(n_features)
@@ -270,6 +286,27 @@ class FeaturePath(Frozen):
                 f"no point has exactly {counted(k, 'feature')}; {nearest_sizes(self.n_selected, k)}"
             )
         return self[found[0]]
+
+    def _nearest_below(self, k: int) -> int:
+        """The size itself, or the largest smaller one there is, or the smallest of all."""
+        sizes = self.sizes
+        return int(sizes[max(int(np.searchsorted(sizes, k, side="right")) - 1, 0)])
+
+    def n_discoveries(self, level: float = 0.1) -> int:
+        """Number of features at a false discovery rate; those that cannot be selected not counted.
+
+        Raises
+        ------
+        DataError
+            If the path knows no p-values.
+        """
+        if self.test is None:
+            raise DataError(
+                f"This {self.method} path knows no p-values; trace it by "
+                "LpKTASelector(score='calibrated'), or use kernelpath.alignment_test."
+            )
+        largest = self.n_features if self.extension is None else self.extension.n_usable
+        return min(len(self.test.discoveries(level)), largest)
 
     def _by_size(self) -> np.ndarray:
         """Positions by number of features, then objective value (NaN last), then position."""

@@ -17,6 +17,7 @@ from scipy import sparse
 
 from kernelpath.errors import PathFileError
 from kernelpath.path.feature_path import EXTENSIONS, EventTable, FeaturePath
+from kernelpath.path.significance import AlignmentTest
 from kernelpath.utils.archive import (
     MAX_COLUMNS,
     PATH,
@@ -60,6 +61,11 @@ FORMS = {
     "event_parameters": Form(REAL, ("events",), infinite=True),
     "event_positions": Form("i8", ("events",), low=0),
     **name_forms("columns", optional=True),
+    "test_alignment": Form(REAL, ("columns",), low=0, optional=True),
+    "test_z": Form(REAL, ("columns",), optional=True),
+    "test_log_p": Form(REAL, ("columns",), high=0, optional=True),
+    "test_width": Form(REAL, ("columns",), low=0, nan=True, optional=True),
+    "test_gamma": Form(REAL, ("columns",), low=0, infinite=True, optional=True),
 }
 
 
@@ -115,6 +121,8 @@ def _path_arrays(path: FeaturePath) -> dict[str, np.ndarray]:
     arrays |= {f"event_{name}": getattr(events, name) for name in EventTable.COLUMNS}
     if path._names is not None:
         arrays |= encode_names(path._names)
+    if path.test is not None:
+        arrays |= {f"test_{name}": getattr(path.test, name) for name in AlignmentTest.COLUMNS}
     return arrays
 
 
@@ -184,6 +192,11 @@ def _build(header: dict[str, Any], arrays: dict[str, np.ndarray], label: str) ->
         indices = _indices(arrays["supports_steps"], shape[1])
         indptr = arrays["supports_indptr"]
     pattern = sparse.csr_array((np.ones(len(indices), bool), indices, indptr), shape=shape)
+    names = decode_names(arrays) if "names_text" in arrays else None
+    test = None
+    if "test_log_p" in arrays:
+        columns = (arrays[f"test_{name}"] for name in AlignmentTest.COLUMNS)
+        test = AlignmentTest(*columns, names)
     return FeaturePath(
         method=header["method"],
         parameter_name=header["parameter_name"],
@@ -191,7 +204,8 @@ def _build(header: dict[str, Any], arrays: dict[str, np.ndarray], label: str) ->
         weights=weights,
         supports=pattern,
         events=EventTable(*(arrays[f"event_{name}"] for name in EventTable.COLUMNS)),
-        feature_names=decode_names(arrays) if "names_text" in arrays else None,
+        feature_names=names,
+        test=test,
         provenance=header["provenance"],
         extension=_read_extension(header["extension"], arrays, label),
     )

@@ -136,7 +136,7 @@ def _check_names(table: str, names: Any, expected: Any) -> None:
 
 def _as_traced(path: FeaturePath, given: dict[str, Any]) -> dict[str, Any]:
     """Settings of the kernels: those given, else those that the path was computed with."""
-    traced = feature_kernel_settings(path.provenance.get("parameters", {}))
+    traced = feature_kernel_settings(path.provenance.get("parameters", {}), path.test)
     for name, other in (("bandwidth", "gamma"), ("gamma", "bandwidth")):
         if given[name] is not None:  # of the two ways to say the widths, the one of now
             traced.pop(other, None)

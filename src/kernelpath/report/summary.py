@@ -269,12 +269,16 @@ class _Maker:
         settings = self._out["settings"]
         if given is not None:
             settings = settings | {"base_kernel" if "base_kernel" in settings else "kernel": given}
-        kernel = feature_kernel_settings(settings)
+        test = self._path.test
+        kernel = feature_kernel_settings(settings, test)
         kernel.pop("gamma", None)  # of all columns, where only some are looked at
         if self._path.method == "l1kr":  # one kernel of all columns
             kernel = {"kernel": "auto"}
         check_traced(kernel)
-        views = feature_views(table, y, task, order[:N_VIEWS], kernel=kernel, readings=readings)
+        widths = None if test is None else test.width
+        views = feature_views(
+            table, y, task, order[:N_VIEWS], kernel=kernel, readings=readings, widths=widths
+        )
         self._out["views"] = [
             {"feature": self._place(view.pop("column")), **_rounded(view)} for view in views
         ]

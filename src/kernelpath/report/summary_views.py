@@ -43,11 +43,13 @@ def feature_views(
     *,
     kernel: Mapping[str, Any] | None = None,
     readings: Mapping[int, ColumnReading] | None = None,
+    widths: NDArray[np.float64] | None = None,
     seed: int = 0,
 ) -> list[dict[str, Any]]:
     """Views of some columns: points, and the curve of the target over the feature.
 
-    ``readings`` says how columns that are not of a type of numbers were read.
+    ``readings`` says how columns that are not of a type of numbers were read, ``widths`` how wide
+    the kernel of each column is, in standard deviations, where they differ.
     """
     rows = _sample(table.shape[0], MOST_ROWS, seed)
     outcome = _Outcome.of(y, task)
@@ -65,7 +67,10 @@ def feature_views(
             seen = ~np.isnan(values)  # what is missing has no place on the axis
             points = np.flatnonzero(np.isin(np.flatnonzero(seen), shown))
             part = (values[seen], target[seen])
-            views.append(_numeric(int(column), *part, outcome, points, kernel))
+            own = dict(kernel or {})
+            if widths is not None and np.isfinite(widths[column]):
+                own["bandwidth"] = (float(widths[column]),)
+            views.append(_numeric(int(column), *part, outcome, points, own))
             views[-1]["dates"] = reading is not None and reading.kind in DATES
         exponent = 0 if table.exponents is None else int(table.exponents[column])
         _to_own_units(views[-1], exponent, unit)

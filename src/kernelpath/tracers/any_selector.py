@@ -238,7 +238,7 @@ def trace(
             f"{n_columns} columns; a pipeline must keep them."
         )
     # In a pipeline the widths are those of transformed columns.
-    kernel = feature_kernel_settings(vars(last)) if last is fitted else {}
+    kernel = feature_kernel_settings(vars(last), path.test) if last is fitted else {}
     return ChoicesBySize(n_columns, path=path, kernel=kernel)
 
 

@@ -14,6 +14,7 @@ from kernelpath.errors import DataError, naming
 from kernelpath.path.build import build_path
 from kernelpath.path.feature_path import EventTable, FeaturePath, PathPoint, register_extension
 from kernelpath.path.points import BEYOND, ON_PATH, nearest_sizes
+from kernelpath.path.significance import AlignmentTest
 from kernelpath.tracers.lp_kta.divergences import DIVERGENCES
 from kernelpath.tracers.lp_kta.predictor_corrector import trace_predictor_corrector
 from kernelpath.tracers.lp_kta.problem import PNormProblem, trace_exact
@@ -52,6 +53,7 @@ def trace_path(
     by_size: bool = False,
     feature_names: Any = None,
     provenance: dict[str, Any] | None = None,
+    test: AlignmentTest | None = None,
 ) -> FeaturePath:
     """Trace the path of ``problem`` over a decreasing grid of ``p``.
 
@@ -93,6 +95,7 @@ def trace_path(
         events=events,
         feature_names=feature_names,
         provenance=provenance,
+        test=test,
         extension=LpKTAExtension(problem, float(parameters[0]), float(parameters[-1]), units),
     )
 
