@@ -109,8 +109,9 @@ class LpKTASelector(PathSelector):
         widths at which its alignment is least likely by chance.
     n_features_to_select : int, float, "fdr" or None
         Size that ``transform`` keeps: a count, a share of the usable features, ``"fdr"`` for the
-        discoveries at a false discovery rate of 0.1, or None for the sparsest non-empty point of the path, which may still hold most features.  A count beyond
-        the columns that are not constant keeps all of those, with a warning.
+        discoveries at a false discovery rate of 0.1, or None for the sparsest non-empty point of
+        the path, which may still hold most features.  A count beyond the columns that are not
+        constant keeps all of those, with a warning.
     task : {"auto", "classification", "regression"}
         What ``y`` holds, each of its columns for itself.
     tol : float

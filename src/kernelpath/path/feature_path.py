@@ -274,7 +274,7 @@ class FeaturePath(Frozen):
             n_features = self._nearest_below(self.n_discoveries(fdr))
         if not is_whole(n_features):
             raise TypeError(f"{wanted}, got {n_features!r}")
-        k = int(n_features)
+        k = int(n_features or 0)
         if not 0 <= k <= largest:
             raise DataError(f"{wanted}, got {k}")
         if self.extension is not None:

@@ -195,8 +195,8 @@ def _build(header: dict[str, Any], arrays: dict[str, np.ndarray], label: str) ->
     names = decode_names(arrays) if "names_text" in arrays else None
     test = None
     if "test_log_p" in arrays:
-        columns = (arrays[f"test_{name}"] for name in AlignmentTest.COLUMNS)
-        test = AlignmentTest(*columns, names)
+        columns = {name: arrays[f"test_{name}"] for name in AlignmentTest.COLUMNS}
+        test = AlignmentTest(**columns, names=names)
     return FeaturePath(
         method=header["method"],
         parameter_name=header["parameter_name"],
