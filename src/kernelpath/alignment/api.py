@@ -337,7 +337,7 @@ def _check_rows_for_moments(target: Target) -> None:
         worth = "" if n == target.n_samples else f", which with their weights are worth {n:.3g}"
         raise DataError(
             f"{rows}{worth}: what an alignment is by chance needs at least {FEWEST_ROWS}; with "
-            "fewer, use score='alignment' and bandwidth='std'."
+            "fewer, use statistic='alignment' and bandwidth='std'."
         )
 
 

@@ -43,7 +43,7 @@ from kernelpath.utils.checks import Idle, refuse_idle
 from kernelpath.utils.progress import begin, progress_bar
 from kernelpath.utils.warn import warn
 
-SCORES = ("alignment", "calibrated")
+STATISTICS = ("alignment", "calibrated")
 N_PERMUTATIONS = 5
 AUTO_NORM = 0.1  # share of the largest alignment
 TOP_WEIGHT = 0.5  # weight of the best feature without the norm term, under "auto"
@@ -65,8 +65,8 @@ IDLE = (
     Idle("reference", lambda own: own.bregman_strength == 0,
          "with bregman_strength=0: it is the reference of the divergence"),
     Idle("divergence", lambda own: own.bregman_strength == 0, "with bregman_strength=0"),
-    Idle("tol", lambda own: own.score == "calibrated",
-         "with score='calibrated', which ranks by p-values"),
+    Idle("tol", lambda own: own.statistic == "calibrated",
+         "with statistic='calibrated', which ranks by p-values"),
 )  # fmt: skip
 
 
@@ -139,8 +139,8 @@ class LpKTASelector(PathSelector):
     costs : dict of str to float, or array of shape (n_features,), optional
         What a column costs to measure; 1 for those that a dict does not name.  Cheap features are
         preferred among equals; one of infinite cost is never selected.  See Notes.
-    score : {"alignment", "calibrated"}
-        What stands for :math:`a_i`.  ``"calibrated"``: :math:`-\ln p_i`, with the p-value of
+    statistic : {"alignment", "calibrated"}
+        What stands for :math:`a_i`; ``score`` is another name of it.  ``"calibrated"``: :math:`-\ln p_i`, with the p-value of
         :func:`kernelpath.alignment_test` over all widths of ``bandwidth``; it has the scale of the
         alignment, is near 1 without relation, too, and makes columns of different shape, kernel and
         width comparable.  Every class counts alike, however rare.  At least 8 rows are needed.
@@ -157,7 +157,7 @@ class LpKTASelector(PathSelector):
     alignments_, alignment_bounds_ : ndarray of shape (n_features,)
         Alignments, at the width of each feature, and bounds on their error.
     test_ : AlignmentTest or None
-        P-value and width of each feature; None with one width and ``score="alignment"``.
+        P-value and width of each feature; None with one width and ``statistic="alignment"``.
     bregman_strength_, norm_strength_ : float
         Strengths as used.
     n_features_in_, feature_names_in_
@@ -231,7 +231,8 @@ class LpKTASelector(PathSelector):
         must_include: Any = None,
         feature_groups: Any = None,
         costs: Any = None,
-        score: str = "alignment",
+        statistic: str = "alignment",
+        **alias: str,
     ) -> None:
         self.bregman_strength = bregman_strength
         self.norm_strength = norm_strength
@@ -256,7 +257,21 @@ class LpKTASelector(PathSelector):
         self.must_include = must_include
         self.feature_groups = feature_groups
         self.costs = costs
-        self.score = score
+        self.statistic = alias.pop("score", statistic)
+        if alias:
+            unknown = ", ".join(map(repr, alias))
+            raise TypeError(f"LpKTASelector has no parameter {unknown}")
+
+    def set_params(self, **params: Any) -> LpKTASelector:
+        """Set parameters; ``score`` is another name of ``statistic``.
+
+        Returns
+        -------
+        LpKTASelector
+        """
+        if "score" in params:
+            params["statistic"] = params.pop("score")
+        return super().set_params(**params)
 
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> LpKTASelector:
         """Compute the alignments and trace the path.
@@ -356,13 +371,13 @@ class LpKTASelector(PathSelector):
             n_jobs=self.n_jobs,
             sample_weight=sample_weight,
             task=self.task,
-            calibrated=self.score == "calibrated",
+            calibrated=self.statistic == "calibrated",
             progress=progress,
         )
 
     def _scores(self, result: AlignmentResult) -> NDArray[np.float64]:
         """What stands for the alignments in the problem."""
-        if self.score == "calibrated" and isinstance(result, CalibratedResult):
+        if self.statistic == "calibrated" and isinstance(result, CalibratedResult):
             return result.scores
         return result.values
 
@@ -440,7 +455,7 @@ class LpKTASelector(PathSelector):
         if self.predictor_order not in (0, 1, 2):
             raise ValueError(f"predictor_order must be 0, 1 or 2, got {self.predictor_order!r}")
         checks.one_of("identifiers", self.identifiers, IDENTIFIERS)
-        checks.one_of("score", self.score, SCORES)
+        checks.one_of("statistic", self.statistic, STATISTICS)
         check_bandwidth(self.bandwidth)
         refuse_idle(self, IDLE)
 

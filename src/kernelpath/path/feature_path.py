@@ -303,7 +303,7 @@ class FeaturePath(Frozen):
         if self.test is None:
             raise DataError(
                 f"This {self.method} path knows no p-values; trace it by "
-                "LpKTASelector(score='calibrated'), or use kernelpath.alignment_test."
+                "LpKTASelector(statistic='calibrated'), or use kernelpath.alignment_test."
             )
         largest = self.n_features if self.extension is None else self.extension.n_usable
         return min(len(self.test.discoveries(level)), largest)

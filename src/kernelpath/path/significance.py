@@ -61,7 +61,7 @@ class AlignmentTest(Frozen):
     log_p: Array
     width: Array
     gamma: Array
-    names: np.ndarray | None = None
+    names: Any = None
 
     def __post_init__(self) -> None:
         columns = {name: getattr(self, name) for name in self.COLUMNS}
