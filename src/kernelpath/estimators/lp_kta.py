@@ -140,9 +140,10 @@ class LpKTASelector(PathSelector):
         What a column costs to measure; 1 for those that a dict does not name.  Cheap features are
         preferred among equals; one of infinite cost is never selected.  See Notes.
     statistic : {"alignment", "calibrated"}
-        What stands for :math:`a_i`; ``score`` is another name of it.  ``"calibrated"``: :math:`-\ln p_i`, with the p-value of
-        :func:`kernelpath.alignment_test` over all widths of ``bandwidth``; it has the scale of the
-        alignment, is near 1 without relation, too, and makes columns of different shape, kernel and
+        What stands for :math:`a_i`; ``score`` is another name of it.  ``"calibrated"``:
+        :math:`-\ln p_i`, with the p-value of :func:`kernelpath.alignment_test` over all widths of
+        ``bandwidth``; it has the scale of the alignment, is near 1 without relation, too, and makes
+        columns of different shape, kernel and
         width comparable.  Every class counts alike, however rare.  At least 8 rows are needed.
 
     Attributes
@@ -257,10 +258,11 @@ class LpKTASelector(PathSelector):
         self.must_include = must_include
         self.feature_groups = feature_groups
         self.costs = costs
-        self.statistic = alias.pop("score", statistic)
-        if alias:
-            unknown = ", ".join(map(repr, alias))
-            raise TypeError(f"LpKTASelector has no parameter {unknown}")
+        self.statistic = alias.get("score", statistic)
+        # scikit-learn's checks give every name of the signature a value.
+        unknown = sorted(alias.keys() - {"score", "alias"})
+        if unknown:
+            raise TypeError(f"LpKTASelector has no parameter {', '.join(map(repr, unknown))}")
 
     def set_params(self, **params: Any) -> LpKTASelector:
         """Set parameters; ``score`` is another name of ``statistic``.
