@@ -143,8 +143,7 @@ class LpKTASelector(PathSelector):
         What stands for :math:`a_i`; ``score`` is another name of it.  ``"calibrated"``:
         :math:`-\ln p_i`, with the p-value of :func:`kernelpath.alignment_test` over all widths of
         ``bandwidth``; it has the scale of the alignment, is near 1 without relation, too, and makes
-        columns of different shape, kernel and
-        width comparable.  Every class counts alike, however rare.  At least 8 rows are needed.
+        columns of different shape, kernel and width comparable.  Every class counts alike, however rare.  At least 8 rows are needed.
 
     Attributes
     ----------
@@ -233,7 +232,7 @@ class LpKTASelector(PathSelector):
         feature_groups: Any = None,
         costs: Any = None,
         statistic: str = "alignment",
-        **alias: str,
+        **score: str,
     ) -> None:
         self.bregman_strength = bregman_strength
         self.norm_strength = norm_strength
@@ -258,10 +257,9 @@ class LpKTASelector(PathSelector):
         self.must_include = must_include
         self.feature_groups = feature_groups
         self.costs = costs
-        self.statistic = alias.get("score", statistic)
-        # scikit-learn's checks give every name of the signature a value.
-        unknown = sorted(alias.keys() - {"score", "alias"})
-        if unknown:
+        # A parameter of this name would hide scikit-learn's method; as a keyword it does not.
+        self.statistic = score.get("score", statistic)
+        if unknown := sorted(score.keys() - {"score"}):
             raise TypeError(f"LpKTASelector has no parameter {', '.join(map(repr, unknown))}")
 
     def set_params(self, **params: Any) -> LpKTASelector:
