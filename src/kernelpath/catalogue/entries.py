@@ -13,8 +13,8 @@ ENTRIES = (
         "Jawanpuria, Varma, Nath. On p-norm path following in multiple kernel learning for "
         "non-linear feature selection. ICML, 2014.",
         "lp_kta", makers.lp_kta, text="kernel",
-        settings=("kernel", "bandwidth", "norm_strength", "bregman_strength", "elimination_tol",
-                  "n_jobs", "must_include", "feature_groups", "costs"),
+        settings=("kernel", "bandwidth", "statistic", "norm_strength", "bregman_strength",
+                  "elimination_tol", "n_jobs", "must_include", "feature_groups", "costs"),
     ),
     Method(
         "gmkl", "GMKL, sum of kernels", "path",

@@ -28,14 +28,14 @@ NAMES_OF_FILES = {"out", "report"}
 NOT_IN_FILES = {"config", "help", "install_completion", "show_completion"}
 LARGEST_C = 1e8
 ONLY_SCORED = {  # with the values that say nothing
-    "rule": None, "budget": None, "tolerance": None, "predictor": None, "scoring": None,
-    "baselines": None, "nested": False, "groups": None, "sizes": None, "proba": False, "seed": 0,
-    "class_weight": None, "max_train_rows": None,
+    "rule": None, "budget": None, "tolerance": None, "level": None, "predictor": None,
+    "scoring": None, "baselines": None, "nested": False, "groups": None, "sizes": None,
+    "proba": False, "seed": 0, "class_weight": None, "max_train_rows": None,
 }  # fmt: skip
 OF_METHODS = {  # options that some methods have, with the values that say nothing
     "kernel": "auto", "bandwidth": "std", "norm_strength": "auto", "bregman_strength": "auto",
     "elimination_tol": 1e-3, "C": None, "jobs": None, "must_include": None, "feature_group": None,
-    "costs": None,
+    "costs": None, "statistic": "alignment",
 }  # fmt: skip
 RANKINGS = ("must_include", "feature_group", "costs")  # of OF_METHODS, what folds do for rankings
 
@@ -341,9 +341,14 @@ def lp_kta_settings(given: dict[str, Any]) -> dict[str, Any]:
             f"has no effect with --kernel {given['kernel']!s}, which has no width; leave it out",
             param_hint="'--bandwidth'",
         )
+    bandwidth, statistic = str(given["bandwidth"]), str(given["statistic"])
+    if _text(given["rule"]) == "fdr":  # which counts p-values
+        statistic = "calibrated"
+        bandwidth = "multi" if kernel is None and bandwidth == "std" else bandwidth
     return {
         "kernel": str(given["kernel"]),
-        "bandwidth": str(given["bandwidth"]),
+        "bandwidth": bandwidth,
+        "statistic": statistic,
         "norm_strength": norm,
         "bregman_strength": bregman,
         "elimination_tol": given["elimination_tol"],
@@ -367,6 +372,7 @@ class CVSettings:
     rule: str = "one_se"
     budget: float | None = None
     tolerance: float = 0.01
+    level: float = 0.1
     predictor: str = "auto"
     scoring: str | None = None
     baselines: list[str] = field(default_factory=list)
@@ -399,6 +405,7 @@ class CVSettings:
             "rule": self.rule,
             "budget": self.budget,
             "tolerance": self.tolerance,
+            "level": self.level,
             "predictor": self.predictor,
             "scoring": self.scoring,
             "n_features": self.sizes,
@@ -445,10 +452,23 @@ def cv_settings(given: dict[str, Any]) -> CVSettings | None:
             f"{budget:g} is no number of features; add --costs if it is a cost",
             param_hint="'--budget'",
         )
+    level = given["level"]
+    if level is not None and rule != "fdr":
+        raise typer.BadParameter(
+            f"has no effect with --rule {rule}; add --rule fdr", param_hint="'--level'"
+        )
+    if level is not None and not 0 < level < 1:
+        raise typer.BadParameter("must lie between 0 and 1", param_hint="'--level'")
+    if rule == "fdr" and given["method"] not in (None, "lp-kta"):
+        raise typer.BadParameter(
+            f"fdr counts p-values, which {given['method']} does not give; leave out --method",
+            param_hint="'--rule'",
+        )
     return CVSettings(
         rule=rule,
         budget=budget,
         tolerance=tolerance,
+        level=CVSettings.level if level is None else level,
         baselines=baselines,
         nested=given["nested"],
         proba=given["proba"],

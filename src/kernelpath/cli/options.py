@@ -59,6 +59,14 @@ class Bandwidth(StrEnum):
 
     std = "std"
     median = "median"
+    multi = "multi"
+
+
+class Statistic(StrEnum):
+    """What ranks the columns."""
+
+    alignment = "alignment"
+    calibrated = "calibrated"
 
 
 # -- values ----------------------------------------------------------------------------------------
@@ -207,7 +215,17 @@ KernelOption = Annotated[
 BandwidthOption = Annotated[
     Bandwidth,
     typer.Option(
-        help="Kernel width: standard deviation, or median distance (slower).",
+        help="Kernel width: standard deviation, median distance (slower), or the best of several "
+        "widths for each column.",
+        rich_help_panel=KERNEL_PANEL,
+    ),
+]
+StatisticOption = Annotated[
+    Statistic,
+    typer.Option(
+        help="Rank columns by alignment, or by the p-value of their alignment. Default: alignment, "
+        "with --rule fdr calibrated.",
+        show_default=False,
         rich_help_panel=KERNEL_PANEL,
     ),
 ]
@@ -365,6 +383,16 @@ ToleranceOption = Annotated[
         min=0,
         rich_help_panel=SCORED_PANEL,
         help="Loss of score that is accepted, for --rule tolerance. Default: 0.01.",
+    ),
+]
+LevelOption = Annotated[
+    float | None,
+    _option(
+        "--level",
+        min=0,
+        max=1,
+        rich_help_panel=SCORED_PANEL,
+        help="False discovery rate, for --rule fdr. Default: 0.1.",
     ),
 ]
 PredictorOption = Annotated[

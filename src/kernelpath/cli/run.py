@@ -429,6 +429,7 @@ def settings_in_force(model: PathCV) -> dict[str, Any]:
     return {
         "rule": str(model.rule),
         "tolerance": float(model.tolerance),
+        "level": float(model.level),
         "predictor": str(model.predictor),
         "scoring": str(model.scores_.scoring),
         "task": str(model.task_),

@@ -121,8 +121,10 @@ def prepare(
     The store of finished work is opened once nothing is left to refuse that is cheap to see.
     """
     refuse_stand_ins(model)
-    selector = LpKTASelector() if model.selector is None else model.selector
+    selector = default_selector(model) if model.selector is None else model.selector
     check_selector(selector)
+    refuse_without_p_values(model.rule, selector)
+    checks.real("level", model.level, above=0, below=1)
     grid = settings_of_grid(selector, model.selector_grid)
     given = settings_in_force(model, selector)
     check_rule(model.rule, model.budget, model.tolerance, costly=given["costs"] is not None)
@@ -237,7 +239,30 @@ def _foreign(model: Any) -> bool:
     return not is_own(model.predictor)
 
 
+def default_selector(model: PathCV) -> LpKTASelector:
+    """What traces the path where nothing was given; the rule "fdr" needs p-values."""
+    if model.rule == "fdr":
+        return LpKTASelector(statistic="calibrated", bandwidth="multi")
+    return LpKTASelector()
+
+
+def refuse_without_p_values(rule: Any, selector: Any) -> None:
+    """Refuse a rule that counts discoveries for a path that will know none."""
+    if rule != "fdr":
+        return
+    known = isinstance(selector, LpKTASelector) and (
+        selector.statistic == "calibrated" or selector.bandwidth not in ("std", "median")
+    )
+    if not known:
+        error = ValueError(
+            "rule='fdr' counts features by their p-values, which this selector does not give; use "
+            "LpKTASelector(statistic='calibrated', bandwidth='multi')"
+        )
+        raise naming(error, "rule")
+
+
 IDLE = (
+    Idle("level", lambda own: own.rule != "fdr", "without rule='fdr'"),
     Idle("tolerance", lambda own: own.rule != "tolerance", "without rule='tolerance'"),
     Idle("budget", lambda own: callable(own.rule), "on a rule that is a function, which chooses"),
     Idle("probability", _foreign, "on a predictor of your own: set it there"),

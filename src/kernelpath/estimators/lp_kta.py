@@ -143,7 +143,8 @@ class LpKTASelector(PathSelector):
         What stands for :math:`a_i`; ``score`` is another name of it.  ``"calibrated"``:
         :math:`-\ln p_i`, with the p-value of :func:`kernelpath.alignment_test` over all widths of
         ``bandwidth``; it has the scale of the alignment, is near 1 without relation, too, and makes
-        columns of different shape, kernel and width comparable.  Every class counts alike, however rare.  At least 8 rows are needed.
+        columns of different shape, kernel and width comparable.  Every class counts alike, however
+        rare.  At least 8 rows are needed.
 
     Attributes
     ----------

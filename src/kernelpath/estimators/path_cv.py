@@ -85,11 +85,13 @@ class PathCV(NotebookCard, PlainSelector, BaseEstimator):
     scoring : str, callable or None
         One measure; by default accuracy, balanced accuracy where a class is rarer than one to
         four, or R2.
-    rule : {"one_se", "best", "budget", "tolerance", "stable"} or callable
+    rule : {"one_se", "best", "budget", "tolerance", "stable", "fdr"} or callable
         ``"one_se"``: fewest features within one standard error of the best mean.  ``"budget"``:
         best with at most ``budget`` features.  ``"tolerance"``: fewest within ``tolerance`` of the
         best.  ``"stable"``: most features of which every fold chooses 90 %, beyond what chance
-        would, whatever the scores are.  A callable gets the :class:`PathScores` and returns a
+        would, whatever the scores are.  ``"fdr"``: the discoveries at a false discovery rate of
+        ``level``, whatever the scores are; without a ``selector`` features are then ranked by their
+        p-values.  A callable gets the :class:`PathScores` and returns a
         number of features.
     n_features : int, sequence of int or None
         Sizes to score.  Default: every size up to 30 (10 beyond 50,000 rows), then growing by a
@@ -159,6 +161,8 @@ class PathCV(NotebookCard, PlainSelector, BaseEstimator):
         Settings of the selector and the values to choose from, such as
         ``{"norm_strength": [0.1, 1.0]}``.  Every combination is traced in the inner folds of every
         training part, and the one with the highest mean score over the sizes is taken there.
+    level : float
+        False discovery rate, for ``rule="fdr"``.
 
     Attributes
     ----------
@@ -245,6 +249,7 @@ class PathCV(NotebookCard, PlainSelector, BaseEstimator):
         references: bool | str | Sequence[str] = True,
         max_train_rows: int | None = 50_000,
         selector_grid: Any = None,
+        level: float = 0.1,
     ) -> None:
         self.selector = selector
         self.predictor = predictor
@@ -273,6 +278,7 @@ class PathCV(NotebookCard, PlainSelector, BaseEstimator):
         self.references = references
         self.max_train_rows = max_train_rows
         self.selector_grid = selector_grid
+        self.level = level
 
     # -- fit ----------------------------------------------------------------------------------
 
@@ -510,7 +516,8 @@ class PathCV(NotebookCard, PlainSelector, BaseEstimator):
         """
         check_is_fitted(self, "scores_")
         rule, budget, tolerance = self._rule(rule, budget, tolerance)
-        position = choose(self.scores_, rule, budget=budget, tolerance=tolerance)
+        known = self.path_.n_discoveries(self.level) if rule == "fdr" else None
+        position = choose(self.scores_, rule, budget=budget, tolerance=tolerance, discoveries=known)
         k = int(self.scores_.n_features[position])
         if hasattr(self, "_run"):  # a loaded model knows the scores, not the rows
             self._fit_at(k)

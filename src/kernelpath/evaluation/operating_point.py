@@ -231,6 +231,22 @@ def _agreement(scores: PathScores) -> np.ndarray:
     return (np.diff(every[counts.indptr]) / k - chance) / (1 - chance)
 
 
+def discovered(
+    scores: PathScores, *, budget: Any = None, tolerance: Any = None, discoveries: int | None = None
+) -> int:
+    """Largest size with at most as many features as there are discoveries; at least the smallest.
+
+    Scores have no part in it.
+    """
+    if discoveries is None:
+        raise DataError(
+            "rule 'fdr' needs a path that knows p-values; choose by the PathCV that traced it."
+        )
+    able = _affordable(scores, budget)
+    within = np.flatnonzero(able & (scores.n_features <= discoveries))
+    return int(within[-1]) if len(within) else int(np.flatnonzero(able)[0])
+
+
 def _fewest(scores: PathScores, target: float, able: np.ndarray) -> int:
     """First of the sizes ``able`` whose mean reaches the target."""
     reaching = scores.reaching(target)
@@ -261,9 +277,8 @@ def _affordable(scores: PathScores, budget: Any) -> np.ndarray:
     return able
 
 
-RULES: dict[str, Callable[..., int]] = dict(
-    zip(RULE_NAMES, (best, one_se, within_budget, within_tolerance, most_agreed), strict=True)
-)
+_FUNCTIONS = (best, one_se, within_budget, within_tolerance, most_agreed, discovered)
+RULES: dict[str, Callable[..., int]] = dict(zip(RULE_NAMES, _FUNCTIONS, strict=True))
 
 
 def check_rule(
@@ -292,14 +307,19 @@ def check_rule(
 
 
 def choose(
-    scores: PathScores, rule: Rule, *, budget: float | None = None, tolerance: float | None = 0.01
+    scores: PathScores,
+    rule: Rule,
+    *,
+    budget: float | None = None,
+    tolerance: float | None = 0.01,
+    discoveries: int | None = None,
 ) -> int:
     """Index into ``scores.n_features`` that a rule chooses.
 
     Parameters
     ----------
     scores : PathScores
-    rule : {"best", "one_se", "budget", "tolerance", "stable"} or callable
+    rule : {"best", "one_se", "budget", "tolerance", "stable", "fdr"} or callable
         A callable takes the scores and returns a number of features that was scored.
     budget : int or float, optional
         Largest allowed number of features or, where features have costs, largest allowed cost: the
@@ -307,6 +327,8 @@ def choose(
         otherwise; a callable is not told.
     tolerance : float, default=0.01
         Loss of score that is accepted, in units of the score, for the rule ``"tolerance"``.
+    discoveries : int, optional
+        Number of features at the false discovery rate of the rule ``"fdr"``.
 
     Raises
     ------
@@ -330,7 +352,8 @@ def choose(
     """
     check_rule(rule, budget, tolerance, _costly(scores))
     if isinstance(rule, str):
-        return RULES[rule](scores, budget=budget, tolerance=tolerance)
+        more = {"discoveries": discoveries} if rule == "fdr" else {}
+        return RULES[rule](scores, budget=budget, tolerance=tolerance, **more)
     chosen = rule(scores)
     name = getattr(rule, "__name__", type(rule).__name__)
     if not checks.is_whole(chosen):

@@ -53,7 +53,7 @@ ROWS_WITHOUT_SCRIPTS = 50
 PREFERRED_SIZE = 10
 """Size that is shown first when no cross-validation has chosen one."""
 MOST_CLASSES = 20
-RULES = {"one_se": "one standard error"}
+RULES = {"one_se": "one standard error", "fdr": "false discovery rate"}
 LONGEST_NAME = 80
 LONG_WORD = 12
 SIGNS = "_/.:-"

@@ -1,0 +1,154 @@
+"""LpKTASelector by p-values and several widths, and what PathCV makes of them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+import kernelpath as kp
+from kernelpath.errors import DataError
+from kernelpath.tracers.any_selector import trace
+
+
+def waves(n=300, d=30, seed=0):
+    """A wave, a line and a band among noise; columns 0, 1 and 2."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d))
+    signal = np.sin(4 * X[:, 0]) + X[:, 1] + 1.5 * (np.abs(X[:, 2]) < 0.6)
+    return X, (signal + 0.3 * rng.normal(size=n) > 0.5).astype(int)
+
+
+X, Y = waves()
+CALIBRATED = {"statistic": "calibrated", "bandwidth": "multi"}
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return kp.LpKTASelector(**CALIBRATED, n_features_to_select="fdr").fit(X, Y)
+
+
+def test_ranks_by_the_p_values_of_alignment_test(fitted):
+    test = kp.alignment_test(X, Y)
+    assert fitted.test_ == test
+    assert fitted.path_.test == test
+    order = fitted.path_.entry_order()
+    assert np.all(np.diff(test.log_p[order]) >= 0)
+    assert set(order[:3]) == {0, 1, 2}
+    assert fitted.test_.width[0] == 0.25
+
+
+def test_selects_the_discoveries(fitted):
+    found = fitted.test_.discoveries(0.1)
+    assert sorted(fitted.get_support(indices=True)) == sorted(found)
+    point = fitted.path_.at(fdr=0.1)
+    assert sorted(np.flatnonzero(point.support)) == sorted(found)
+    assert fitted.path_.n_discoveries(0.1) == len(found) < 30
+
+
+def test_a_size_or_a_rate_but_not_both(fitted):
+    with pytest.raises(ValueError, match="n_features and fdr"):
+        fitted.path_.at(n_features=2, fdr=0.1)
+    with pytest.raises(ValueError, match="level"):
+        fitted.path_.at(fdr=1.5)
+    with pytest.raises(DataError, match="knows no p-values"):
+        kp.LpKTASelector().fit(X, Y).path_.at(fdr=0.1)
+
+
+def test_the_published_method_is_the_default_and_its_path_knows_no_test():
+    plain = kp.LpKTASelector().fit(X, Y)
+    assert plain.test_ is None
+    np.testing.assert_allclose(plain.alignments_, kp.alignments(X, Y), atol=1e-7)
+
+
+def test_several_widths_without_calibration_rank_by_the_alignment_at_the_width_of_each():
+    own = kp.LpKTASelector(bandwidth="multi").fit(X, Y)
+    again = kp.alignments(X, Y, gamma=own.test_.gamma)
+    np.testing.assert_allclose(own.alignments_, again, atol=1e-7)
+    assert own.path_.entry_order().tolist() == np.argsort(-again, kind="stable").tolist()
+
+
+def test_score_is_another_name_of_the_statistic():
+    own = kp.LpKTASelector(score="calibrated")
+    assert own.statistic == clone(own).statistic == "calibrated"
+    assert own.set_params(score="alignment").statistic == "alignment"
+    with pytest.raises(TypeError, match="no parameter 'scores'"):
+        kp.LpKTASelector(scores="calibrated")
+    with pytest.raises(ValueError, match="statistic must be one of"):
+        kp.LpKTASelector(statistic="kalibrated").fit(X, Y)
+
+
+def test_a_file_keeps_the_widths(fitted, tmp_path):
+    fitted.path_.save(tmp_path / "path.kpath")
+    loaded = kp.load_path(tmp_path / "path.kpath")
+    assert loaded == fitted.path_
+    assert loaded.test.width.tolist() == fitted.test_.width.tolist()
+    combined = next(iter(kp.combined_kernels(loaded, X, positions=[-1])))
+    direct = next(iter(kp.combined_kernels(fitted.path_, X, positions=[-1])))
+    np.testing.assert_array_equal(combined.train, direct.train)
+
+
+def test_kernels_of_a_path_have_the_width_of_each_feature(fitted):
+    traced = trace(fitted, X, Y)
+    np.testing.assert_array_equal(traced.kernel["gamma"], fitted.test_.gamma)
+    own, given, plain = (
+        next(iter(kp.combined_kernels(fitted.path_, X, positions=[-1], **how))).train
+        for how in ({}, {"gamma": fitted.test_.gamma}, {"bandwidth": "std"})
+    )
+    np.testing.assert_array_equal(own, given)
+    assert np.abs(own - plain).max() > 1e-3 * np.abs(own).max()
+
+
+@pytest.fixture(scope="module")
+def model():
+    return kp.PathCV(rule="fdr", level=0.05, cv=3, predictor="weighted_kernel").fit(X, Y)
+
+
+def test_path_cv_takes_the_discoveries(model):
+    assert model.operating_point_.n_features == model.path_.n_discoveries(0.05)
+    assert model.operating_point_.rule == "fdr"
+    assert model.path_.test is not None
+    assert model.choose("best").rule == "best"
+
+
+def test_a_model_by_p_values_is_saved(model, tmp_path):
+    model.save(tmp_path / "model.kpmodel")
+    loaded = kp.load_model(tmp_path / "model.kpmodel")
+    np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
+    assert loaded.choose("fdr").n_features == model.operating_point_.n_features
+
+
+def test_the_narrow_effect_is_predicted():
+    plain = kp.PathCV(kp.LpKTASelector(), cv=3, n_features=[3], references=False).fit(X, Y)
+    own = kp.PathCV(kp.LpKTASelector(**CALIBRATED), cv=3, n_features=[3], references=False)
+    assert own.fit(X, Y).operating_point_.score > plain.operating_point_.score
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"selector": kp.LpKTASelector(), "rule": "fdr"}, "rule='fdr' counts features by their p"),
+        ({"level": 0.05}, "level"),
+        ({"rule": "fdr", "level": 0}, "level"),
+    ],
+)
+def test_settings_that_cannot_be(settings, words):
+    with pytest.raises(ValueError, match=words):
+        kp.PathCV(cv=3, **settings).fit(X, Y)
+
+
+def test_weights_count_as_rows():
+    weight = np.random.default_rng(0).integers(1, 3, len(X))
+    own = kp.LpKTASelector(**CALIBRATED).fit(X, Y, sample_weight=weight)
+    repeated = kp.LpKTASelector(**CALIBRATED).fit(np.repeat(X, weight, 0), np.repeat(Y, weight))
+    np.testing.assert_allclose(own.test_.log_p, repeated.test_.log_p, atol=1e-6)
+
+
+def test_few_rows_are_said():
+    with pytest.raises(DataError, match="needs at least 8"):
+        kp.LpKTASelector(**CALIBRATED).fit(X[:6], np.array([0, 1, 0, 1, 0, 1]))
+
+
+def test_a_setting_without_effect_is_refused():
+    with pytest.raises(ValueError, match=r"tol.*no effect"):
+        kp.LpKTASelector(statistic="calibrated", tol=1e-6).fit(X, Y)
