@@ -13,7 +13,7 @@ from kernelpath.errors import DataError
 from kernelpath.evaluation.operating_point import RULES, OperatingPoint, check_rule, choose
 from kernelpath.evaluation.scores import PathScores
 
-BY_SCORE = [rule for rule in RULES if rule != "stable"]  # which looks at the features alone
+BY_SCORE = [rule for rule in RULES if rule not in ("stable", "fdr")]  # which look at features
 
 
 def with_means(*means, spread=0.02, sizes=None):
@@ -94,6 +94,15 @@ def test_without_a_finished_fold_nothing_is_chosen(rule):
     scores = PathScores([1, 2], np.full((3, 2), np.nan))
     with pytest.raises(DataError, match="no fold is finished"):
         choose(scores, rule, budget=2)
+
+
+def test_discoveries_are_the_largest_size_within_their_number():
+    scores = with_means(0.9, 0.5, 0.7, sizes=[1, 3, 10])
+    found = [choose(scores, "fdr", discoveries=k) for k in (0, 1, 2, 3, 9, 50)]
+    assert found == [0, 0, 0, 1, 1, 2]
+    assert choose(scores, "fdr", discoveries=50, budget=3) == 1
+    with pytest.raises(DataError, match="knows p-values"):
+        choose(scores, "fdr")
 
 
 @pytest.mark.parametrize("rule", BY_SCORE)
@@ -197,7 +206,7 @@ def test_own_rules():
         (
             ("zzz",),
             ValueError,
-            r"'one_se', 'budget', 'tolerance', 'stable' or a callable, got 'zzz'$",
+            r"'one_se', 'budget', 'tolerance', 'stable', 'fdr' or a callable, got 'zzz'$",
         ),
         ((None,), ValueError, "rule must be one of"),
         ((["best"],), ValueError, "rule must be one of"),

@@ -238,6 +238,7 @@ def discovered(
 
     Scores have no part in it.
     """
+    scores.best()  # refuses scores without a finished fold
     if discoveries is None:
         raise DataError(
             "rule 'fdr' needs a path that knows p-values; choose by the PathCV that traced it."
