@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from kernelpath.report.displays.figures import report_figures
     from kernelpath.report.displays.path import SizeDisplay, WeightsDisplay
     from kernelpath.report.displays.redundancy import RedundancyDisplay
+    from kernelpath.report.displays.significance import SignificanceDisplay
     from kernelpath.report.displays.stability import StabilityDisplay
     from kernelpath.report.displays.views import ViewsDisplay
     from kernelpath.report.html import render_html, save_html
@@ -104,6 +105,7 @@ _HOME = {
     "EntriesDisplay": "kernelpath.report.displays.entries",
     "CertificateDisplay": "kernelpath.report.displays.certificates",
     "StabilityDisplay": "kernelpath.report.displays.stability",
+    "SignificanceDisplay": "kernelpath.report.displays.significance",
     "ViewsDisplay": "kernelpath.report.displays.views",
     "RedundancyDisplay": "kernelpath.report.displays.redundancy",
     "report_figures": "kernelpath.report.displays.figures",
@@ -156,6 +158,7 @@ __all__ = [
     "PathScores",
     "Polynomial",
     "RedundancyDisplay",
+    "SignificanceDisplay",
     "Simplex",
     "SizeDisplay",
     "SquaredEuclidean",
