@@ -364,8 +364,8 @@ def _write_name(
     up = np.append(np.linspace(low[1], high[1], 40), pixel[1] + height * np.array([-1.4, 0, 1.4]))
     across = across[(across >= low[0]) & (across <= high[0])]
     centre = free_place(across, up[(up >= low[1]) & (up <= high[1])], size, taken, pixel)
-    inside = np.abs(taken[:, :2] - centre) < size / 2 + 0.3 * height
-    if taken[inside.all(axis=1), 2].sum() >= 300:  # another text
+    inside = (np.abs(taken[:, :2] - centre) < size / 2 + 0.15 * height).all(axis=1)
+    if inside.any():
         return taken
     gap = np.abs(centre - pixel) - size / 2
     line = {"arrowstyle": "-", "color": FAINT, "lw": 0.6, "shrinkA": 1, "shrinkB": 3}
