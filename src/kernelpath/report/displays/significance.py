@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 KINDS = ("volcano", "qq")
 ORDER = 10.0  # -log10 p from which p-values are an order only
 DECADE = 6.0  # height of a factor of ten up there, in units of those below
-MOST_NAMED = 8
-FAR = 2.2  # heights of a name from its point, beyond which it is left out
+MOST_NAMED, MOST_TRIED = 8, 40
+FAR = 3.0  # heights of a name from its point, beyond which it is left out
 WIDE = 30.0  # alignment from which the axis is one of square roots
 STRIP = 1.6  # least height of the strip of orders
 BAND = 0.95  # share of the features by chance that the band holds
@@ -158,9 +158,14 @@ class SignificanceDisplay(Picture):
         taken = np.vstack([taken, _write_line(ax, f"{need} {self.level:g}: ", line, taken)])
         if y.max() > ORDER:
             taken = np.vstack([taken, _write_order(ax, taken)])
-        first = [i for i in np.argsort(-y, kind="stable")[:MOST_NAMED].tolist() if here[i]]
+        first = [i for i in np.argsort(-y, kind="stable")[:MOST_TRIED].tolist() if here[i]]
+        written = 0
         for i, name in zip(first, labels([self.names[i] for i in first])):
-            taken = _write_name(ax, name, (float(x[i]), float(y[i])), taken)
+            more = _write_name(ax, name, (float(x[i]), float(y[i])), taken)
+            written += len(more) > len(taken)
+            taken = more
+            if written == MOST_NAMED:
+                break
         return ax
 
     def _scale(self, ax: Any, line: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -359,9 +364,9 @@ def _write_name(
     )
     if (low > high).any():
         return taken
-    beside = width / 2 + 0.75 * height
+    beside = width / 2 + 0.55 * height
     across = np.append(np.linspace(low[0], high[0], 60), pixel[0] + np.array([-beside, 0, beside]))
-    up = np.append(np.linspace(low[1], high[1], 40), pixel[1] + height * np.array([-1.4, 0, 1.4]))
+    up = np.append(np.linspace(low[1], high[1], 40), pixel[1] + height * np.array([-1.05, 0, 1.05]))
     across = across[(across >= low[0]) & (across <= high[0])]
     centre = free_place(across, up[(up >= low[1]) & (up <= high[1])], size, taken, pixel)
     inside = (np.abs(taken[:, :2] - centre) < size / 2 + 0.15 * height).all(axis=1)
@@ -373,7 +378,7 @@ def _write_name(
     text = ax.annotate(
         name, place, xytext=ax.transAxes.inverted().transform(centre), textcoords="axes fraction",
         ha="center", va="center", **style,
-        arrowprops=line if np.hypot(*np.maximum(gap, 0)) > 1.1 * height else None,
+        arrowprops=line if np.hypot(*np.maximum(gap, 0)) > 0.6 * height else None,
     )  # fmt: skip
     plain_text(text)
     way = pixel + np.linspace(0, 1, 30)[:, None] * (centre - pixel)
