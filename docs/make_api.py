@@ -25,13 +25,14 @@ GROUPS = {
         "LpBall",
     ),
     "The path": ("FeaturePath", "PathPoint", "PathEvent", "load_path"),
+    "Which features are real": ("alignment_test", "AlignmentTest"),
     "Alignments and kernels": (
         "alignments", "combined_kernels", "FeatureKernel", "RBF", "Linear", "Polynomial",
         "Laplace", "Delta", "GeneralizedKL", "SquaredEuclidean",
     ),
     "Pictures and pages": (
         "AccuracyDisplay", "SizeDisplay", "WeightsDisplay", "EntriesDisplay", "StabilityDisplay",
-        "ViewsDisplay", "RedundancyDisplay", "CertificateDisplay", "report_figures", "render_html",
+        "ViewsDisplay", "RedundancyDisplay", "SignificanceDisplay", "CertificateDisplay", "report_figures", "render_html",
         "save_html", "show_progress",
     ),
     "Errors": ("KernelPathError", "DataError", "ExtensionError", "PathFileError"),
@@ -40,6 +41,7 @@ METHODS = {
     "PathCV": ("fit", "predict", "decision_function", "predict_proba", "score", "choose", "plot",
                "summary", "save"),
     "Comparison": ("to_frame", "differences", "plot", "summary", "save_html", "as_dict"),
+    "AlignmentTest": ("discoveries", "adjusted", "to_frame", "plot"),
     "FeaturePath": ("at", "entry_order", "to_frame", "plot", "summary", "save"),
     "PathScores": ("at", "to_frame"),
     "Stability": ("of", "core", "to_frame"),

@@ -50,7 +50,7 @@ def test_the_table_and_the_sentences(tested, frame):
     assert lines[0][:6] == ["60", "rows,", "8", "features,", "classification:", lines[0][5]]
     assert lines[2] == ["feature", "alignment", "p", "q", "width"]
     assert lines[3][0] == "g3"
-    assert lines[3][-3:] in (["<", "1e-10", "std/4"], lines[3][-3:])
+    assert float(lines[3][1]) > 5
     assert lines[3][-1].startswith("std")
     assert "1 feature at a false discovery rate of 0.1 (Benjamini and Hochberg).\n" in result.stdout
     assert NULL in result.stdout
