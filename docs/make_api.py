@@ -32,8 +32,8 @@ GROUPS = {
     ),
     "Pictures and pages": (
         "AccuracyDisplay", "SizeDisplay", "WeightsDisplay", "EntriesDisplay", "StabilityDisplay",
-        "ViewsDisplay", "RedundancyDisplay", "SignificanceDisplay", "CertificateDisplay", "report_figures", "render_html",
-        "save_html", "show_progress",
+        "ViewsDisplay", "RedundancyDisplay", "SignificanceDisplay", "CertificateDisplay",
+        "report_figures", "render_html", "save_html", "show_progress",
     ),
     "Errors": ("KernelPathError", "DataError", "ExtensionError", "PathFileError"),
 }  # fmt: skip

@@ -184,7 +184,7 @@ class SignificanceDisplay(Picture):
             more = np.outer(10.0 ** np.arange(1, 12), (1, 2, 5)).ravel()[1:]
             more = more[more <= ax.get_ylim()[1]]
             apart = max(1, round(0.22 * float(_lower(more[-1]) - ORDER))) if len(more) else 1
-            ticks = np.append(ticks, more[::-1][::apart])
+            ticks = np.append(ticks, more[::-1][::apart][::-1])
         ax.yaxis.set_major_locator(FixedLocator(ticks.tolist()))
         ax.yaxis.set_minor_locator(NullLocator())
         ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
@@ -194,6 +194,8 @@ class SignificanceDisplay(Picture):
             ax.xaxis.set_major_locator(FixedLocator(_root_ticks(right)))
             ax.xaxis.set_minor_locator(NullLocator())
             ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
+        else:
+            ax.set_xticks(_even_ticks(right))
         ax.set_xlim(0, right)
         return x, y
 
@@ -217,7 +219,10 @@ class SignificanceDisplay(Picture):
         ):
             ax.plot(expected[which], np.minimum(seen[which], ORDER), **dots, **style)
         ax.set_xlim(0, right)
-        ax.set_ylim(0, cut * (1.0 if over.any() else 1.05))
+        top = cut * (1.0 if over.any() else 1.05)
+        ax.set_ylim(0, top)
+        ax.set_xticks(_even_ticks(right))
+        ax.set_yticks(_even_ticks(top))
         ax.set_xlabel(r"expected by chance, $-\log_{10}$ p")
         ax.set_ylabel(r"observed, $-\log_{10}$ p")
         ax.set_title("Are the p-values those of chance?", loc="left", pad=22)
@@ -272,6 +277,20 @@ def _lower(y: Any) -> NDArray[np.float64]:
 def _raise(height: Any) -> NDArray[np.float64]:
     height = np.asarray(height, dtype=np.float64)
     return np.where(height <= ORDER, height, ORDER * 10 ** ((height - ORDER) / DECADE))
+
+
+def _even_ticks(high: float) -> list[float]:
+    """Round numbers from 0, none of them beyond the end.
+
+    Examples
+    --------
+    >>> _even_ticks(23.0)
+    [0.0, 5.0, 10.0, 15.0, 20.0]
+    """
+    from matplotlib.ticker import MaxNLocator
+
+    ticks = np.asarray(MaxNLocator(nbins=6, steps=[1, 2, 5, 10]).tick_values(0.0, high))
+    return ticks[(ticks >= 0) & (ticks <= high)].tolist()
 
 
 def _root(value: Any) -> NDArray[np.float64]:
@@ -362,7 +381,7 @@ def _write_name(
         np.maximum(ax.bbox.p0 + edge, pixel - reach),
         np.minimum(ax.bbox.p1 - edge, pixel + reach),
     )
-    if (low > high).any():
+    if (low > high).any() or width == 0:
         return taken
     beside = width / 2 + 0.55 * height
     across = np.append(np.linspace(low[0], high[0], 60), pixel[0] + np.array([-beside, 0, beside]))
