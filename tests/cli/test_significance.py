@@ -10,7 +10,9 @@ import pytest
 
 import kernelpath as kp
 from cli.helpers import assert_refused, contents, done, run, save_csv
-from kernelpath.cli import significance
+from kernelpath.alignment.api import BANDWIDTHS
+from kernelpath.alignment.significance import ADJUSTMENTS
+from kernelpath.cli import significance, significance_options
 from kernelpath.cli.manifest import RUN_FILES, TEST_FILES
 from kernelpath.cli.printing import MOST_DISCOVERIES
 
@@ -147,6 +149,12 @@ def test_permutations_are_repeated_by_their_seed(table):
 
     one = least("--permutations", "30", "--seed", "4")
     assert one == least("--permutations", "30", "--seed", "4")
+
+
+def test_names_are_those_of_the_package():
+    assert [one.value for one in significance_options.Adjustment] == list(ADJUSTMENTS)
+    assert list(significance.BY_NAME) == list(ADJUSTMENTS)
+    assert {one.value for one in significance_options.Widths} == set(BANDWIDTHS)
 
 
 @pytest.mark.parametrize(

@@ -61,21 +61,6 @@ class Bandwidth(StrEnum):
     median = "median"
 
 
-class Widths(StrEnum):
-    """Widths of a kernel in a test."""
-
-    multi = "multi"
-    std = "std"
-    median = "median"
-
-
-if TYPE_CHECKING:
-    Adjustment = str
-else:
-    Adjustment = StrEnum("Adjustment", {name: name for name in ("bh", "by", "e-bh")})
-DEFAULT_ADJUSTMENT = Adjustment("bh")
-
-
 # -- values ----------------------------------------------------------------------------------------
 
 
@@ -99,19 +84,6 @@ def strength(*words: str) -> Callable[[str], float | str]:
 def _jobs(value: int | None) -> int | None:
     if value == 0:
         raise typer.BadParameter("0 threads cannot work; give 1 or more, or -1 for all cores")
-    return value
-
-
-def share(value: float) -> float:
-    """A rate between 0 and 1.
-
-    Examples
-    --------
-    >>> share(0.1)
-    0.1
-    """
-    if not 0 < value < 1:
-        raise typer.BadParameter(f"must lie between 0 and 1, got {value:g}")
     return value
 
 
@@ -238,47 +210,6 @@ BandwidthOption = Annotated[
         help="Kernel width: standard deviation, or median distance (slower).",
         rich_help_panel=KERNEL_PANEL,
     ),
-]
-WidthsOption = Annotated[
-    Widths,
-    typer.Option(
-        help="Kernel width; multi: standard deviation, half and a quarter of it, wide ones for "
-        "slow effects and narrow ones for waves; or one of the two others.",
-        rich_help_panel=KERNEL_PANEL,
-    ),
-]
-LevelOption = Annotated[
-    float,
-    typer.Option(
-        callback=lambda value: share(value),
-        metavar="NUMBER",
-        help="False discovery rate: the share of the discoveries, on average, that may be chance.",
-    ),
-]
-AdjustOption = Annotated[
-    Adjustment,
-    typer.Option(
-        help="How p-values pay for their number: Benjamini and Hochberg; Benjamini and Yekutieli "
-        "or e-BH, which hold for any dependence of the features and find less.",
-    ),
-]
-PermutationsOption = Annotated[
-    int,
-    _option(
-        "--permutations",
-        min=0,
-        metavar="N",
-        help="Make p-values near the threshold exact by up to so many permutations of the "
-        "target, 10000 for instance. Default: none.",
-    ),
-]
-PermutationSeedOption = Annotated[
-    int,
-    typer.Option("--seed", min=0, max=2**32 - 1, metavar="INTEGER", help="Seed of --permutations."),
-]
-ThreadsOption = Annotated[
-    int | None,
-    _option("--jobs", "-j", callback=_jobs, help="Threads. Default: one for every core."),
 ]
 NormOption = Annotated[
     str,

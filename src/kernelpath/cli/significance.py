@@ -12,6 +12,7 @@ import numpy as np
 import typer
 
 from kernelpath.cli import options as opt
+from kernelpath.cli import significance_options as own
 from kernelpath.cli.console import (
     OutputOptions,
     friendly_errors,
@@ -46,8 +47,8 @@ def significance_command(
     context: typer.Context,
     data: opt.DataArgument,
     target: opt.TargetOption = None,
-    level: opt.LevelOption = 0.1,
-    adjust: opt.AdjustOption = opt.DEFAULT_ADJUSTMENT,
+    level: own.LevelOption = 0.1,
+    adjust: own.AdjustOption = own.DEFAULT_ADJUSTMENT,
     task: opt.TaskOption = opt.Task.auto,
     drop: opt.DropOption = None,
     missing: opt.MissingOption = opt.DEFAULT_MISSING,
@@ -56,10 +57,10 @@ def significance_command(
     out: opt.OutOption = None,
     overwrite: opt.OverwriteOption = False,
     kernel: opt.KernelOption = opt.DEFAULT_KERNEL,
-    bandwidth: opt.WidthsOption = opt.Widths.multi,
-    permutations: opt.PermutationsOption = 0,
-    seed: opt.PermutationSeedOption = 0,
-    jobs: opt.ThreadsOption = None,
+    bandwidth: own.WidthsOption = own.Widths.multi,
+    permutations: own.PermutationsOption = 0,
+    seed: own.PermutationSeedOption = 0,
+    jobs: own.ThreadsOption = None,
     config: opt.ConfigOption = None,
     as_json: opt.JsonOption = False,
     quiet: opt.QuietOption = False,
@@ -111,7 +112,7 @@ def _settings(given: dict[str, Any]) -> Settings:
     """Settings of the options; those without effect are refused."""
     kernel, bandwidth = str(given["kernel"]), str(given["bandwidth"])
     known = KERNELS.get(kernel)  # none for auto
-    if known is not None and known.scale_free and bandwidth != opt.Widths.multi:
+    if known is not None and known.scale_free and bandwidth != own.Widths.multi:
         raise typer.BadParameter(
             f"has no effect with --kernel {kernel}, which has no width; leave it out",
             param_hint="'--bandwidth'",
