@@ -16,6 +16,7 @@ from sklearn.model_selection import train_test_split
 import kernelpath as kp
 from kernelpath.report.displays._canvas import screenless, signed
 from kernelpath.report.displays.accuracy import AccuracyDisplay, save_scores
+from kernelpath.report.displays.significance import SignificanceDisplay, save_significance
 
 IMAGES = Path(__file__).parent / "images"
 
@@ -76,12 +77,21 @@ def turning_back() -> None:
     print(f"wrote {IMAGES.name}/l1kr-turning-back.png")
 
 
+def which_are_real() -> None:
+    """Draw the volcano of the example "Which features are real?"."""
+    example = Path(__file__).parents[1] / "examples" / "plot_which_are_real.py"
+    test = runpy.run_path(str(example))["test"]
+    save_significance(SignificanceDisplay.from_test(test), IMAGES / "which-are-real.png")
+    print(f"wrote {IMAGES.name}/which-are-real.png: {test}")
+
+
 def main() -> None:
     """Draw all pictures."""
     IMAGES.mkdir(exist_ok=True)
     demo()
     turning_back()
     stability()
+    which_are_real()
     how_many_features()
 
 

@@ -132,6 +132,18 @@ def test_the_choice_of_a_method_runs():
     assert scores["l1kr"].mean[0] > scores["lp-kta"].mean[0] + 0.1
 
 
+def test_the_guide_to_tests_runs_and_shows_what_it_finds():
+    page = GUIDE / "inference.md"
+    names = run_page(page, ("permutations=4000", "permutations=400"))
+    shown = shown_values("\n".join(python_blocks(page)))
+    values = {code: value for code, value in shown.items() if "to_frame" not in code}
+    assert len(values) == 7
+    for code, value in values.items():
+        assert str(eval(code, names)) == value, code
+    assert names["axes"].get_xlabel().startswith("expected")
+    assert names["refined"].log_p[0] == names["test"].log_p[0]  # far from the threshold
+
+
 def test_the_guide_to_rare_classes_runs():
     with pytest.warns(UserWarning, match="scores are balanced accuracy"):
         names = run_page(

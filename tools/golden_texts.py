@@ -140,6 +140,12 @@ COMMANDS: dict[str, Job] = {
     "demo": commands(
         "demo --rows 100 --features 300 --out demo", "demo --only wide --rows 60 --features 80"
     ),
+    "test": commands(
+        "test genes.csv -t outcome --drop patient --out tested",
+        "test towns.parquet -t outcome --drop patient --level 0.3 --adjust by --json",
+        "test doses.csv -t dose --drop town --bandwidth median",
+        "test genes.svm --permutations 50 --seed 1 --level 0.5 --json",
+    ),
     "methods": commands("methods", "methods --json"),
     "verbose": commands(f"path genes.csv -t outcome --drop patient {FOLDS} --verbose"),
 }
@@ -199,6 +205,11 @@ WRONG_COMMANDS = (
     "path twice.csv -t outcome",
     "compare genes.csv -t outcome --methods lp-kta,lasso",
     "compare genes.csv -t outcome --methods f-test --cv 99",
+    "test genes.csv -t outcome --level 1",
+    "test genes.csv -t outcome --adjust holm",
+    "test genes.csv -t outcome --kernel delta --bandwidth std",
+    "test genes.csv -t outcome --seed 2",
+    "test one_row.csv -t outcome",
     "predict nothing new.csv",
     "predict damaged.kpmodel new.csv",
     "report nothing",

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from kernelpath.report.displays.path import SizeDisplay, WeightsDisplay
     from kernelpath.report.displays.redundancy import RedundancyDisplay
     from kernelpath.report.displays.selection import SelectionDisplay
+    from kernelpath.report.displays.significance import SignificanceDisplay
     from kernelpath.report.displays.stability import StabilityDisplay
     from kernelpath.report.displays.views import ViewsDisplay
     from kernelpath.report.html import render_html, save_html
@@ -115,6 +116,7 @@ _HOME = {
     "CertificateDisplay": "kernelpath.report.displays.certificates",
     "SelectionDisplay": "kernelpath.report.displays.selection",
     "StabilityDisplay": "kernelpath.report.displays.stability",
+    "SignificanceDisplay": "kernelpath.report.displays.significance",
     "ViewsDisplay": "kernelpath.report.displays.views",
     "RedundancyDisplay": "kernelpath.report.displays.redundancy",
     "report_figures": "kernelpath.report.displays.figures",
@@ -169,6 +171,7 @@ __all__ = [
     "Polynomial",
     "RedundancyDisplay",
     "SelectionDisplay",
+    "SignificanceDisplay",
     "Simplex",
     "SizeDisplay",
     "SquaredEuclidean",

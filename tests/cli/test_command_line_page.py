@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from cli.helpers import done, make_frame
-from kernelpath.cli.manifest import COMPARISON_FILES, RUN_FILES
+from kernelpath.cli.manifest import COMPARISON_FILES, RUN_FILES, TEST_FILES
 from kernelpath.estimators import rankers
 
 PAGE = Path(__file__).parents[2] / "docs" / "guide" / "command_line.md"
@@ -36,7 +36,7 @@ def folder(tmp_path, monkeypatch):
 
 def test_there_are_commands_of_every_kind():
     found = {shlex.split(line)[1] for line in commands()}
-    assert {"path", "predict", "report", "compare", "methods"} <= found
+    assert {"path", "predict", "report", "compare", "test", "methods"} <= found
 
 
 @pytest.mark.slow
@@ -58,11 +58,12 @@ def test_commands_of_the_page_run(folder, monkeypatch):
     # beside the files of the run there is nothing but what report wrote there
     assert names == set(RUN_FILES)
     assert {p.name for p in (folder / "comparison").iterdir()} == set(COMPARISON_FILES)
+    assert {p.name for p in (folder / "tested").iterdir()} == set(TEST_FILES)
     assert len((folder / "predictions.csv").read_text().splitlines()) == 6
 
 
 def test_the_page_names_every_file_and_command():
-    for name in RUN_FILES + COMPARISON_FILES:
+    for name in RUN_FILES + COMPARISON_FILES + TEST_FILES:
         assert f"`{name}`" in TEXT
-    for name in ("path", "predict", "report", "compare", "methods", "demo"):
+    for name in ("path", "predict", "report", "compare", "test", "methods", "demo"):
         assert f"| `{name}` |" in TEXT

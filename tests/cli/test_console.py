@@ -212,7 +212,7 @@ def test_version():
     )
 
 
-COMMANDS = ["path", "compare", "predict", "report", "methods", "demo"]
+COMMANDS = ["path", "compare", "test", "predict", "report", "methods", "demo"]
 
 
 @pytest.mark.parametrize("command", [None, *COMMANDS])

@@ -9,7 +9,7 @@ import shutil
 import pytest
 
 from cli.helpers import FILES, FOLDS, SCORED, assert_refused, contents, done, run
-from kernelpath.cli.manifest import COMPARISON_FILES, RUN_FILES, Manifest, is_our_kind
+from kernelpath.cli.manifest import COMPARISON_FILES, RUN_FILES, TEST_FILES, Manifest, is_our_kind
 from kernelpath.cli.run_folder import resume_folder
 from kernelpath.evaluation.checkpoint import FoldStore
 from kernelpath.evaluation.folds import FoldResult
@@ -23,6 +23,7 @@ def commands(table, out):
         "path": ["path", table, "-t", "outcome", "-o", out],
         "scored": ["path", table, "-t", "outcome", *FOLDS, "-o", out],
         "compare": ["compare", table, "-t", "outcome", "--methods", "f-test", *FOLDS, "-o", out],
+        "test": ["test", table, "-t", "outcome", "-o", out],
         "demo": ["demo", "--only", "wide", "--rows", 30, "--features", 20, "-o", out],
     }
 
@@ -45,7 +46,7 @@ def again(table, out, *more):
 
 
 @pytest.mark.parametrize("more", [[], ["--overwrite"]])
-@pytest.mark.parametrize("command", ["path", "scored", "compare", "demo"])
+@pytest.mark.parametrize("command", ["path", "scored", "compare", "test", "demo"])
 def test_a_folder_of_the_user_is_left_alone(tmp_path, table, monkeypatch, command, more):
     def reached(*args, **kwargs):
         raise AssertionError("the work has begun")
@@ -55,7 +56,7 @@ def test_a_folder_of_the_user_is_left_alone(tmp_path, table, monkeypatch, comman
     user = tmp_path / "user"
     folder = user / "wide" if command == "demo" else user
     folder.mkdir(parents=True)
-    for name in {*RUN_FILES, *COMPARISON_FILES} - {"model.kpmodel"}:
+    for name in {*RUN_FILES, *COMPARISON_FILES, *TEST_FILES} - {"model.kpmodel"}:
         (folder / name).write_bytes(MINE)
     before = contents(tmp_path)
     result = run(*commands(table, user)[command], *more)
@@ -203,7 +204,7 @@ def test_a_link_to_a_folder_is_a_folder(tmp_path, earlier, table):
     assert (tmp_path / "link").is_symlink()
 
 
-@pytest.mark.parametrize("command", ["path", "scored", "compare", "demo"])
+@pytest.mark.parametrize("command", ["path", "scored", "compare", "test", "demo"])
 def test_a_link_to_nothing(tmp_path, table, command):
     (tmp_path / "link").symlink_to(tmp_path / "gone")
     for out in (tmp_path / "link", tmp_path / "link" / "run"):

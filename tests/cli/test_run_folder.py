@@ -133,11 +133,12 @@ def test_a_folder_that_cannot_be_written_to(cut, monkeypatch):
         run_folder.finish_moves(cut)
 
 
-@pytest.mark.parametrize("command", ["path", "compare", "demo", "report", "predict"])
+@pytest.mark.parametrize("command", ["path", "compare", "test", "demo", "report", "predict"])
 def test_every_command_opens_a_folder_so(cut, table, command):
     arguments = {
         "path": ["path", table, "-t", "outcome", "-o", cut],
         "compare": ["compare", table, "-t", "outcome", *FOLDS, "-o", cut],
+        "test": ["test", table, "-t", "outcome", "-o", cut],
         "demo": ["demo", "--only", "wide", "--rows", 30, "--features", 20, "-o", cut.parent],
         "report": ["report", cut],
         "predict": ["predict", cut, table],

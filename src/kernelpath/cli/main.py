@@ -15,6 +15,7 @@ from kernelpath.cli.methods import methods_command
 from kernelpath.cli.path import path_command
 from kernelpath.cli.predict import predict_command
 from kernelpath.cli.report import report_command
+from kernelpath.cli.significance import significance_command
 
 app = typer.Typer(
     name="kernelpath",
@@ -32,6 +33,7 @@ app = typer.Typer(
 )
 app.command("path", cls=RecordingCommand, no_args_is_help=True)(path_command)
 app.command("compare", cls=RecordingCommand, no_args_is_help=True)(compare_command)
+app.command("test", cls=RecordingCommand, no_args_is_help=True)(significance_command)
 app.command("predict", no_args_is_help=True)(predict_command)
 app.command("report", no_args_is_help=True)(report_command)
 app.command("methods")(methods_command)

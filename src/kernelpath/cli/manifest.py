@@ -32,8 +32,9 @@ RUN_FILES = (
 COMPARISON_FILES = (
     "comparison.csv", "comparison.json", "comparison.html", "comparison.png", RECORD,
 )  # fmt: skip
+TEST_FILES = ("test.csv", "test.json", "volcano.png", "qq.png", RECORD)
 MODEL = "model.kpmodel"
-KNOWN = frozenset(RUN_FILES + COMPARISON_FILES)
+KNOWN = frozenset(RUN_FILES + COMPARISON_FILES + TEST_FILES)
 PAGE, PREDICTIONS = "report.html", "predictions.csv"  # stand for the kinds of lone files
 _LARGEST_RECORD = 50_000_000
 _SEAL = "sha256"
@@ -305,15 +306,19 @@ _KINDS: dict[str, Callable[[Path], bool]] = {
     "selected.csv": _table(r"rank,name,weight,((alignment|share_of_folds),)?column"),
     "scores.csv": _table(r"method,n_features,mean,se(,fold_\d+)+"),
     "comparison.csv": _table(r"method,n_features,mean,se(,fold_\d+)+"),
+    "test.csv": _table(r"rank,name,alignment,z,p_value,log10_p,q_value,width,discovery,column"),
     PREDICTIONS: _table(r'prediction(,"?probability of .*)?'),
     "summary.json": _format("kernelpath-summary"),
     "comparison.json": _format("kernelpath-comparison"),
+    "test.json": _format("kernelpath-test"),
     RECORD: _format(FORMAT),
     PAGE: _page,
     "comparison.html": _page,
     "path.png": _picture,
     "accuracy.png": _picture,
     "comparison.png": _picture,
+    "volcano.png": _picture,
+    "qq.png": _picture,
 }
 
 

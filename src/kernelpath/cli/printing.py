@@ -1,4 +1,4 @@
-"""The tables that commands print: sizes, scores, methods."""
+"""The tables that commands print: sizes, scores, discoveries, methods."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from kernelpath.report.words import measure_words
 
 ROUND = frozenset(m * 10**e for e in range(7) for m in (1, 2, 5))
 SAME_AS_SIZE = ("budget", "n_features")  # parameters that are a number of features
+MOST_DISCOVERIES = 15  # rows of their table
 ALL_UP_TO = 10  # smaller sizes all have a row
 Columns = dict[str, tuple[int, list[str]]]  # least width and cells, by the name of the column
 
@@ -204,6 +205,55 @@ def print_comparison(comparison: dict[str, Any]) -> None:
 
 def _at(one: dict[str, Any]) -> str:
     return f"{_number(one['score'])} at {one['n_features']:,}"
+
+
+# -- a test ----------------------------------------------------------------------------------------
+
+
+def print_discoveries(rows: list[dict[str, Any]], scale: str = "std") -> None:
+    """Print the first discoveries of a test, one per row; a column that would be empty is not."""
+    shown = rows if len(rows) <= MOST_DISCOVERIES + 1 else rows[:MOST_DISCOVERIES]
+    columns: Columns = {
+        "alignment": (9, [f"{row['alignment']:.2f}" for row in shown]),
+        "p": (7, [_probability(row["p_value"]) for row in shown]),
+        "q": (7, [_probability(row["q_value"]) for row in shown]),
+    }
+    if any(row["width"] is not None for row in shown):
+        columns["width"] = (6, [width_words(row["width"], scale) for row in shown])
+    console, table = output_console(), _new_table()
+    room = console.width - sum(width + 2 for width, _ in columns.values())
+    table.add_column("feature", overflow="ellipsis", no_wrap=True, max_width=max(room, 8))
+    for name, (width, _) in columns.items():
+        table.add_column(name, justify="right", no_wrap=True, min_width=width)
+    names = [Text(safe(row["name"])) for row in shown]
+    for name, *cells in zip(names, *(cells for _, cells in columns.values())):
+        table.add_row(name, *cells)
+    console.print(table)
+    if len(shown) < len(rows):
+        console.print(f"and {len(rows) - len(shown):,} more")
+
+
+def _probability(value: float) -> str:
+    from kernelpath.path.significance import shown_p
+
+    return shown_p(float(np.log(value)) if value > 0 else -np.inf)
+
+
+def width_words(width: float | None, scale: str = "std") -> str:
+    """A width in units of the scale of a column.
+
+    Examples
+    --------
+    >>> width_words(1.0), width_words(0.25), width_words(1.0, "median"), width_words(None)
+    ('std', 'std/4', 'median', '')
+    """
+    if width is None:
+        return ""
+    unit = "std" if scale == "multi" else scale
+    part = round(1 / width, 6)
+    if width == 1:
+        return unit
+    return f"{unit}/{part:.0f}" if part == int(part) else f"{width:g} {unit}"
 
 
 # -- methods ---------------------------------------------------------------------------------------

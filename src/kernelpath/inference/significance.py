@@ -101,7 +101,7 @@ def alignment_test(
         raise not_one_of("method", method, ("auto", "exact"))
     checks.real("level", level, above=0, below=1)
     checks.whole("permutations", permutations, at_least=0)
-    table = as_column_table(X)
+    table = X if isinstance(X, Table) else as_column_table(X)
     options: dict[str, Any] = {
         "kernel": kernel, "bandwidth": bandwidth, "gamma": gamma, "method": method,
         "n_jobs": n_jobs, "task": task, "calibrated": True,

@@ -128,17 +128,28 @@ class AlignmentTest(Frozen):
         names = ("alignment", "z", "p_value", "q_value", "width")
         return pd.DataFrame(columns | {name: np.array(getattr(self, name)) for name in names})
 
-    def plot(self, kind: str = "volcano", *, level: float = 0.1, ax: Any = None) -> Any:
+    def plot(
+        self, kind: str = "volcano", *, level: float = 0.1, method: str = "bh", ax: Any = None
+    ) -> Any:
         """Draw all features: ``"volcano"`` (alignment against p-value) or ``"qq"`` (by chance).
+
+        Parameters
+        ----------
+        kind : {"volcano", "qq"}
+        level : float
+            False discovery rate of the discoveries.
+        method : {"bh", "by", "e-bh"}
+            As in :meth:`adjusted`.
+        ax : matplotlib Axes, optional
+            A new figure by default.
 
         Returns
         -------
-        TestDisplay
-            With ``ax_`` and ``figure_``.
+        matplotlib Axes
         """
-        from kernelpath.report.displays.test import TestDisplay
+        from kernelpath.report.displays.significance import SignificanceDisplay
 
-        return TestDisplay.from_test(self, level=level).plot(kind, ax=ax)
+        return SignificanceDisplay.from_test(self, kind=kind, level=level, method=method).plot(ax)
 
     def __repr__(self) -> str:
         m = len(self.log_p)

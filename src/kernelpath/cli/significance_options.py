@@ -1,0 +1,81 @@
+"""The options that ``kernelpath test`` has for itself."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kernelpath.cli.options import KERNEL_PANEL, _jobs, _option
+
+
+class Widths(StrEnum):
+    """Widths of a kernel in a test."""
+
+    multi = "multi"
+    std = "std"
+    median = "median"
+
+
+if TYPE_CHECKING:  # members that are found at run time are no type to a checker
+    Adjustment = str
+else:
+    Adjustment = StrEnum("Adjustment", {name: name for name in ("bh", "by", "e-bh")})
+DEFAULT_ADJUSTMENT = Adjustment("bh")
+
+
+def share(value: float) -> float:
+    """A rate between 0 and 1.
+
+    Examples
+    --------
+    >>> share(0.1)
+    0.1
+    """
+    if not 0 < value < 1:
+        raise typer.BadParameter(f"must lie between 0 and 1, got {value:g}")
+    return value
+
+
+LevelOption = Annotated[
+    float,
+    typer.Option(
+        callback=lambda value: share(value),
+        metavar="NUMBER",
+        help="False discovery rate: the share of the discoveries, on average, that may be chance.",
+    ),
+]
+AdjustOption = Annotated[
+    Adjustment,
+    typer.Option(
+        help="How p-values pay for their number: Benjamini and Hochberg; Benjamini and Yekutieli "
+        "or e-BH, which hold for any dependence of the features and find less.",
+    ),
+]
+WidthsOption = Annotated[
+    Widths,
+    typer.Option(
+        help="Kernel width; multi: standard deviation, half and a quarter of it, wide ones for "
+        "slow effects and narrow ones for waves; or one of the two others.",
+        rich_help_panel=KERNEL_PANEL,
+    ),
+]
+PermutationsOption = Annotated[
+    int,
+    _option(
+        "--permutations",
+        min=0,
+        metavar="N",
+        help="Make p-values near the threshold exact by up to so many permutations of the "
+        "target, 10000 for instance. Default: none.",
+    ),
+]
+PermutationSeedOption = Annotated[
+    int,
+    typer.Option("--seed", min=0, max=2**32 - 1, metavar="INTEGER", help="Seed of --permutations."),
+]
+ThreadsOption = Annotated[
+    int | None,
+    _option("--jobs", "-j", callback=_jobs, help="Threads. Default: one for every core."),
+]
