@@ -356,9 +356,10 @@ def check_bandwidth(bandwidth: Any) -> None:
         if usable and len(set(map(float, bandwidth))) == len(bandwidth):
             return
     raise ValueError(
-        f"bandwidth must be 'std', 'median', 'multi' or a tuple of up to {MOST_WIDTHS} numbers, all "
-        f"different, from {SMALLEST_FACTOR} to 100, widths in standard deviations of a column, "
-        f"got {bandwidth!r}; pass other numbers through gamma=, with gamma = 1 / (2 sigma^2) for RBF"
+        f"bandwidth must be 'std', 'median', 'multi' or a tuple of up to {MOST_WIDTHS} numbers, "
+        f"all different, from {SMALLEST_FACTOR} to 100, widths in standard deviations of a "
+        f"column, got {bandwidth!r}; pass other numbers through gamma=, with "
+        "gamma = 1 / (2 sigma^2) for RBF"
     )
 
 

@@ -1,6 +1,6 @@
 """The eight sums of every column that its null moments need, for several widths at once.
 
-Gaussian kernels take the grid of :mod:`kernelpath.alignment._null_loops`; each other kernel has a
+Gaussian kernels take the grid of :mod:`kernelpath.alignment._grid_loops`; each other kernel has a
 way of its own, and any kernel has the matrix of all pairs.
 """
 
@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelpath.alignment import _null_loops
+from kernelpath.alignment import _grid_loops, _null_loops
 from kernelpath.alignment._null_loops import MOST_LEVELS
 from kernelpath.alignment.columns import ColumnBlock, DenseBlock, RaggedColumns
 from kernelpath.alignment.null_moments import SUMS, low_rank_sums
@@ -65,7 +65,7 @@ class WidthTables:
         """What the compiled loops take, with the zeros that the sums need on both sides."""
         return (
             self.rates / self.rates[0], self.octave, self.tables, self.reach,
-            int(self.reach.max()) + 1, _null_loops.SHARES, _null_loops.MIDDLE,
+            int(self.reach.max()) + 1, _grid_loops.SHARES, _grid_loops.MIDDLE,
         )  # fmt: skip
 
     @staticmethod
@@ -89,8 +89,8 @@ class WidthTables:
 
 
 FORMS = ((0.5, 0.0), (1.0, 0.0), (1.0, 0.5), (1.5, 0.0), (0.75, 0.0))
-"""Rate and shift of the tables, in the order of ``_null_loops``."""
-TWO_SIDED = (_null_loops.ONE, _null_loops.TWO, _null_loops.BETWEEN)
+"""Rate and shift of the tables, in the order of ``_grid_loops``."""
+TWO_SIDED = (_grid_loops.ONE, _grid_loops.TWO, _grid_loops.BETWEEN)
 
 
 def _table(rate: float, shift: float) -> Array:
@@ -210,7 +210,7 @@ class NullContraction:
         values, places, order = block.rows(part, self._order)
         out = ColumnSums.empty(len(part), len(self.factors), len(self.columns) - 1)
         lo, hi = block.statistics.lo[part], block.statistics.hi[part]
-        _null_loops.sums_by_class(
+        _grid_loops.sums_by_class(
             values, places, order, self._starts, self._combine, lo, hi, base[part], step[part],
             *widths.for_loops, out.n_levels, out.sums, out.forms,
         )  # fmt: skip
@@ -225,7 +225,7 @@ class NullContraction:
             block, part, statistics.lo, statistics.hi, base, step
         )
         out = ColumnSums.empty(len(ragged.ptr) - 1, len(self.factors), len(self.columns) - 1)
-        _null_loops.sums_by_column(
+        _grid_loops.sums_by_column(
             ragged.values, ragged.ptr, ragged.columns, ragged.shared, which, absent, *own,
             *widths.for_loops, out.n_levels, out.sums, out.forms,
         )  # fmt: skip
