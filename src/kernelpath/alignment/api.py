@@ -329,8 +329,8 @@ def _check_rows_for_moments(target: Target) -> None:
         rows = counted(target.n_samples, "row")
         worth = "" if n == target.n_samples else f", which with their weights are worth {n:.3g}"
         raise DataError(
-            f"{rows}{worth}: what an alignment is by chance needs at least {FEWEST_ROWS}; with "
-            "fewer, use score='alignment' and bandwidth='std'."
+            f"{rows}{worth}: what an alignment is by chance needs at least {FEWEST_ROWS}; plain "
+            "alignments do with fewer (bandwidth='std', and score='alignment' of a selector)."
         )
 
 

@@ -10,12 +10,13 @@ import math
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammainc, gammaincc, gammaln, log_ndtr, logsumexp
+from scipy.special import gammainc, gammaincc, gammaincinv, gammaln, log_ndtr, logsumexp
 
 from kernelpath.utils.compiled import compiled
 
 Array = NDArray[np.float64]
 SYMMETRIC = 1e-4  # skewness below which the tail is the normal one
+LEAST_KNOWN = 1e-10  # below, a p-value is an order rather than a probability
 SMALLEST = 1e-290  # probabilities of which the library has all digits
 MOST_LIKELY = 0.99  # at 1 the Cauchy rule would be minus infinity
 FAR = -20.0  # log p from which the Cauchy rule is a sum of reciprocals
@@ -25,8 +26,8 @@ FRACTIONS = 200  # terms of a continued fraction
 def log_pearson_tail(z: Array, skewness: Array) -> Array:
     """Log of P(Z >= z) for Pearson's type III law with mean 0, variance 1 and a skewness.
 
-    With negative skewness the law ends at ``-2 / skewness``; beyond, the normal tail serves, for
-    the order alone.
+    With negative skewness the law ends at ``-2 / skewness``; from ``LEAST_KNOWN`` on the normal
+    tail goes on in its place, for the order alone.
 
     Examples
     --------
@@ -45,11 +46,17 @@ def log_pearson_tail(z: Array, skewness: Array) -> Array:
         out[up] = log_gamma_tail(shape, shape + z[up] * np.sqrt(shape))
     if down.any():
         shape = 4.0 / skewness[down] ** 2
-        at = np.maximum(shape - z[down] * np.sqrt(shape), 0.0)
-        tail = gammainc(shape, at)
-        with np.errstate(divide="ignore"):
-            out[down] = np.where(tail > SMALLEST, np.log(tail), out[down])
+        out[down] = _log_bounded_tail(shape, z[down])
     return out
+
+
+def _log_bounded_tail(shape: Array, z: Array) -> Array:
+    """With an upper end: the lower incomplete gamma function, then an end that falls as normal."""
+    root = np.sqrt(shape)
+    last = (shape - gammaincinv(shape, LEAST_KNOWN)) / root
+    tail = gammainc(shape, np.maximum(shape - z * root, 0.0))
+    beyond = np.log(LEAST_KNOWN) + log_ndtr(-z) - log_ndtr(-last)
+    return np.where(z < last, np.log(np.maximum(tail, LEAST_KNOWN)), beyond)
 
 
 def log_gamma_tail(shape: Array, x: Array) -> Array:
@@ -83,7 +90,8 @@ def _far_gamma_tail(shape: Array, x: Array) -> Array:
 def cauchy_combination(log_p: Array) -> Array:
     """One p-value, in logs, of several along the last axis, however these depend on each other.
 
-    NaN stands for none.  Far out the mean of ``cot(pi p)`` follows Cauchy's law (Liu, Xie, 2020).
+    NaN stands for none; where all are above ``MOST_LIKELY``, the least stands for them.  Far out
+    the mean of ``cot(pi p)`` follows Cauchy's law (Liu, Xie, 2020).
 
     Examples
     --------
@@ -103,6 +111,7 @@ def cauchy_combination(log_p: Array) -> Array:
     least = np.where(known, log_p, 0.0).min(axis=-1)
     alone = np.where(known, log_p, 0.0).sum(axis=-1)
     combined = np.where(least < FAR, far, near)
+    combined = np.where(least > np.log(MOST_LIKELY), least, combined)
     return np.where(count == 1, alone, np.minimum(combined, 0.0))
 
 
