@@ -5,6 +5,7 @@ Matrices are centred explicitly, in extended precision; missing values are a blo
 
 from __future__ import annotations
 
+from fractions import Fraction
 from itertools import permutations
 
 import numpy as np
@@ -71,8 +72,9 @@ def target_matrix(y, task):
 
 def enumerated_moments(A, B):
     """Mean, variance and skewness of ``tr(A B)`` over all orders of the rows of ``B``."""
-    n = len(A)
-    q = np.array([np.sum(A * B[np.ix_(p, p)]) for p in map(list, permutations(range(n)))])
+    A, B = A.astype(float), B.astype(float)
+    orders = np.array(list(permutations(range(len(A)))))
+    q = np.einsum("ij,pij->p", A, B[orders[:, :, None], orders[:, None, :]])
     spread = q - q.mean()
     return q.mean(), np.mean(spread**2), np.mean(spread**3) / np.mean(spread**2) ** 1.5
 
@@ -83,28 +85,35 @@ def drawn_statistics(A, B, n_draws, rng):
     return np.array([np.sum(A * B[np.ix_(p, p)]) for p in orders])
 
 
-def eight_sums(A):
-    """T, T2, T3, S2, S3, U, R and D, one definition after the other."""
+def eight_sums(A, weight=None):
+    """T, T2, T3, S2, S3, U, R and D, one definition after the other; rows may stand for several."""
     n = len(A)
+    w = np.ones(n, dtype=LONG) if weight is None else np.asarray(weight, dtype=LONG)
     T = T2 = T3 = S2 = S3 = U = R = D = LONG(0)
     for i in range(n):
-        squared_row = np.sum(A[i] * A[i])
-        T += A[i, i]
-        T2 += squared_row
-        S2 += A[i, i] ** 2
-        S3 += A[i, i] ** 3
-        U += np.sum(A[i] ** 3)
-        R += A[i, i] * squared_row
-        D += A[i, i] * np.sum(A[i] * np.diag(A))
-        T3 += np.sum(A[i] * (A @ A[i]))
+        squared_row = np.sum(w * A[i] * A[i])
+        T += w[i] * A[i, i]
+        T2 += w[i] * squared_row
+        S2 += w[i] * A[i, i] ** 2
+        S3 += w[i] * A[i, i] ** 3
+        U += w[i] * np.sum(w * A[i] ** 3)
+        R += w[i] * A[i, i] * squared_row
+        D += w[i] * A[i, i] * np.sum(w * A[i] * np.diag(A))
+        T3 += w[i] * np.sum(w * A[i] * (A @ (w * A[i])))
     return np.array([T, T2, T3, S2, S3, U, R, D])
 
 
-def formula_moments(A, B):
+def formula_moments(A, B, weight=None):
     """Mean, variance and skewness by the formulas as they are printed, in extended precision."""
-    n = LONG(len(A))
-    A, B = A * (n / np.trace(A)), B * (n / np.trace(B))
-    a, b = eight_sums(A), eight_sums(B)
+    n = LONG(len(A)) if weight is None else LONG(np.sum(weight))
+    a, b = eight_sums(A, weight), eight_sums(B, weight)
+    powers = np.array([1, 2, 3, 2, 3, 3, 3, 3])
+    a, b = a * (n / a[0]) ** powers, b * (n / b[0]) ** powers
+    return _moments(n, a, b)
+
+
+def _moments(n, a, b):
+    """By the sums of two matrices of trace ``n``."""
     mean = a[0] * b[0] / (n - 1)
 
     def first(s):
@@ -115,13 +124,29 @@ def formula_moments(A, B):
 
     variance = 2 * first(a) * first(b) / ((n - 1) ** 2 * (n + 1) * (n - 2))
     variance += second(a) * second(b) / ((n + 1) * n * (n - 1) * (n - 2) * (n - 3))
-    third, falling = LONG(0), LONG(1)
+    third, falling = 0 * n, 1
     for k, terms in enumerate(zip(_terms(a), _terms(b))):
         falling *= n - k
         third += sum(c * u * v for (c, u), (_, v) in zip(*terms)) / falling
     if variance <= NEGLIGIBLE * mean**2:
         return mean, LONG(0), LONG(0)
     return mean, variance, (third - 3 * variance * mean - mean**3) / variance**1.5
+
+
+def exact_moments(n, a, b):
+    """Variance and third raw moment of whole-numbered sums, in fractions."""
+    n, a, b = Fraction(n), [Fraction(v) for v in a], [Fraction(v) for v in b]
+    mean = a[0] * b[0] / (n - 1)
+    first = [(n - 1) * s[1] - s[0] ** 2 for s in (a, b)]
+    second = [n * (n + 1) * s[3] - (n - 1) * (s[0] ** 2 + 2 * s[1]) for s in (a, b)]
+    variance = 2 * first[0] * first[1] / ((n - 1) ** 2 * (n + 1) * (n - 2))
+    variance += second[0] * second[1] / ((n + 1) * n * (n - 1) * (n - 2) * (n - 3))
+    third, falling = Fraction(0), Fraction(1)
+    for k, terms in enumerate(zip(_terms(a), _terms(b))):
+        falling *= n - k
+        third += sum(c * u * v for (c, u), (_, v) in zip(*terms)) / falling
+    central = third - 3 * variance * mean - mean**3
+    return float(mean), float(variance), float(central) / float(variance) ** 1.5
 
 
 def _terms(s):
@@ -156,12 +181,13 @@ def _terms(s):
     )
 
 
-def standardised(A, B):
+def standardised(A, B, weight=None):
     """``(q - mean) / sd`` and the skewness of ``q``."""
-    n = LONG(len(A))
-    q = np.sum(A * B) * (n / np.trace(A)) * (n / np.trace(B))
-    mean, variance, skewness = formula_moments(A, B)
-    if variance <= NEGLIGIBLE * mean**2:  # no order changes it
+    w = np.ones(len(A), dtype=LONG) if weight is None else np.asarray(weight, dtype=LONG)
+    n = w.sum()
+    q = w @ (A * B) @ w * (n / (w @ np.diag(A))) * (n / (w @ np.diag(B)))
+    mean, variance, skewness = formula_moments(A, B, weight)
+    if variance == 0:  # no order changes it
         return 0.0, 0.0
     return float((q - mean) / np.sqrt(variance)), float(skewness)
 

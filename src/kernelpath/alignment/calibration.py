@@ -38,6 +38,8 @@ Array = NDArray[np.float64]
 GRID_ERROR = 5e-5
 """What an alignment found on a grid may be off, in units of itself or 1."""
 
+ALIKE = 1e-3  # share of the largest trace
+
 
 @dataclass(frozen=True)
 class CalibratedResult(AlignmentResult):
@@ -153,8 +155,13 @@ class _Null:
             self.gap = float(v.max() - v.min())  # of the codes of the two classes
 
     def blurred(self, found: ColumnSums) -> NDArray[np.bool_]:
-        """Columns whose variance, at any width, needs more digits than a grid gives."""
-        return np.any(cancelled(self.n, found.sums, self.sums), axis=1)
+        """Columns whose sums need more digits than a grid gives, at any width.
+
+        So they do where a variance is a small difference, or a kernel so wide that all rows are
+        nearly alike.
+        """
+        alike = found.sums[..., 0] < ALIKE * self.n
+        return np.any(alike | cancelled(self.n, found.sums, self.sums), axis=1)
 
     def judge(
         self,

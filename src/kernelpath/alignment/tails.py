@@ -10,13 +10,14 @@ import math
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammainc, gammaincc, gammaincinv, gammaln, log_ndtr, logsumexp
+from scipy.special import gammainc, gammaincc, gammaln, log_ndtr, logsumexp
 
 from kernelpath.utils.compiled import compiled
 
 Array = NDArray[np.float64]
 SYMMETRIC = 1e-4  # skewness below which the tail is the normal one
 LEAST_KNOWN = 1e-10  # below, a p-value is an order rather than a probability
+MOST_DEVIATIONS = 7.0  # at which the normal tail, the longest of these, is far below that
 SMALLEST = 1e-290  # probabilities of which the library has all digits
 MOST_LIKELY = 0.99  # at 1 the Cauchy rule would be minus infinity
 FAR = -20.0  # log p from which the Cauchy rule is a sum of reciprocals
@@ -52,11 +53,23 @@ def log_pearson_tail(z: Array, skewness: Array) -> Array:
 
 def _log_bounded_tail(shape: Array, z: Array) -> Array:
     """With an upper end: the lower incomplete gamma function, then an end that falls as normal."""
-    root = np.sqrt(shape)
-    last = (shape - gammaincinv(shape, LEAST_KNOWN)) / root
-    tail = gammainc(shape, np.maximum(shape - z * root, 0.0))
-    beyond = np.log(LEAST_KNOWN) + log_ndtr(-z) - log_ndtr(-last)
-    return np.where(z < last, np.log(np.maximum(tail, LEAST_KNOWN)), beyond)
+    tail = gammainc(shape, np.maximum(shape - z * np.sqrt(shape), 0.0))
+    out = np.log(np.maximum(tail, LEAST_KNOWN))
+    far = tail < LEAST_KNOWN
+    if far.any():
+        last = _last_known(shape[far])
+        out[far] += np.minimum(log_ndtr(-z[far]) - log_ndtr(-last), 0.0)
+    return out
+
+
+def _last_known(shape: Array) -> Array:
+    """Where the tail is ``LEAST_KNOWN``, by halving: the library's inverse has few digits there."""
+    low, high = np.zeros_like(shape), np.minimum(np.sqrt(shape), MOST_DEVIATIONS)
+    for _ in range(50):
+        middle = 0.5 * (low + high)
+        inside = gammainc(shape, shape - middle * np.sqrt(shape)) > LEAST_KNOWN
+        low, high = np.where(inside, middle, low), np.where(inside, high, middle)
+    return low
 
 
 def log_gamma_tail(shape: Array, x: Array) -> Array:
