@@ -15,7 +15,8 @@ from scipy.special import gammainc, gammaincc, gammaln, log_ndtr, logsumexp
 from kernelpath.utils.compiled import compiled
 
 Array = NDArray[np.float64]
-SYMMETRIC = 1e-4  # skewness below which the tail is the normal one
+SYMMETRIC = (-1e-3, 1e-4)
+"""Skewness between which the tail is the normal one; for less, the library has too few digits."""
 LEAST_KNOWN = 1e-10  # below, a p-value is an order rather than a probability
 MOST_DEVIATIONS = 7.0  # at which the normal tail, the longest of these, is far below that
 SMALLEST = 1e-290  # probabilities of which the library has all digits
@@ -41,7 +42,7 @@ def log_pearson_tail(z: Array, skewness: Array) -> Array:
     """
     z, skewness = np.broadcast_arrays(np.asarray(z, float), np.asarray(skewness, float))
     out = log_ndtr(-z)
-    up, down = skewness > SYMMETRIC, skewness < -SYMMETRIC
+    up, down = skewness > SYMMETRIC[1], skewness < SYMMETRIC[0]
     if up.any():
         shape = 4.0 / skewness[up] ** 2
         out[up] = log_gamma_tail(shape, shape + z[up] * np.sqrt(shape))
