@@ -336,8 +336,8 @@ def _check_rows_for_moments(target: Target) -> None:
         rows = counted(target.n_samples, "row")
         worth = "" if n == target.n_samples else f", which with their weights are worth {n:.3g}"
         raise DataError(
-            f"{rows}{worth}: what an alignment is by chance needs at least {FEWEST_ROWS}; with "
-            "fewer, use statistic='alignment' and bandwidth='std'."
+            f"{rows}{worth}: what an alignment is by chance needs at least {FEWEST_ROWS}; plain "
+            "alignments do with fewer (bandwidth='std', and statistic='alignment' of a selector)."
         )
 
 
@@ -363,10 +363,10 @@ def check_bandwidth(bandwidth: Any) -> None:
         if usable and len(set(map(float, bandwidth))) == len(bandwidth):
             return
     raise ValueError(
-        "bandwidth must be 'std', 'median', 'multi' or a tuple of up to "
-        f"{MOST_WIDTHS} numbers, all different, from {SMALLEST_FACTOR} to 100, which are widths in "
-        f"standard deviations of a column, got {bandwidth!r}; pass other numbers through gamma=, "
-        "with gamma = 1 / (2 sigma^2) for RBF"
+        f"bandwidth must be 'std', 'median', 'multi' or a tuple of up to {MOST_WIDTHS} numbers, "
+        f"all different, from {SMALLEST_FACTOR} to 100, widths in standard deviations of a "
+        f"column, got {bandwidth!r}; pass other numbers through gamma=, with "
+        "gamma = 1 / (2 sigma^2) for RBF"
     )
 
 

@@ -23,7 +23,12 @@ from kernelpath.alignment.engine import (
     column_scales,
     over_columns,
 )
-from kernelpath.alignment.null_moments import permutation_moments, target_sums, whitening
+from kernelpath.alignment.null_moments import (
+    cancelled,
+    permutation_moments,
+    target_sums,
+    whitening,
+)
 from kernelpath.alignment.null_sums import ColumnSums, NullContraction
 from kernelpath.alignment.tails import cauchy_combination, log_hypergeometric, log_pearson_tail
 from kernelpath.kernels import FeatureKernel, codes, formula_code
@@ -32,6 +37,8 @@ from kernelpath.tables.targets import Target
 Array = NDArray[np.float64]
 GRID_ERROR = 5e-5
 """What an alignment found on a grid may be off, in units of itself or 1."""
+
+ALIKE = 1e-3  # share of the largest trace
 
 
 @dataclass(frozen=True)
@@ -107,6 +114,7 @@ def calibrate(
         if gamma is not None:
             gammas[:] = gamma[features]
         found = contraction.run(block, gammas, constant)
+        contraction.refine(block, gammas, null.blurred(found) & ~constant, found)
         null.judge(found, constant, result, features, own)
         best = result.log_p_by_width[features, : len(own)].argmin(axis=1)
         result.gamma[features] = gammas[best, np.arange(len(best))]
@@ -146,6 +154,15 @@ class _Null:
             v = target.columns[:, 1] / weight
             self.gap = float(v.max() - v.min())  # of the codes of the two classes
 
+    def blurred(self, found: ColumnSums) -> NDArray[np.bool_]:
+        """Columns whose sums need more digits than a grid gives, at any width.
+
+        So they do where a variance is a small difference, or a kernel so wide that all rows are
+        nearly alike.
+        """
+        alike = found.sums[..., 0] < ALIKE * self.n
+        return np.any(alike | cancelled(self.n, found.sums, self.sums), axis=1)
+
     def judge(
         self,
         found: ColumnSums,
@@ -156,7 +173,7 @@ class _Null:
     ) -> None:
         """Write down what the sums of some columns say."""
         statistics = found.forms @ self.factors**2
-        moments = permutation_moments(self.n, found.sums, self.sums)
+        moments = permutation_moments(self.n, found.sums, self.sums, found.negligible[:, None])
         z = moments.standardised(statistics)
         log_p = log_pearson_tail(z, moments.skewness)
         log_p[moments.variance <= 0] = 0.0  # no permutation changes it
@@ -176,7 +193,7 @@ class _Null:
 
     def _two_valued(self, found: ColumnSums, constant: NDArray[np.bool_], log_p: Array) -> None:
         """The exact probability, for two values and two classes."""
-        two = np.flatnonzero((found.n_levels == 2) & ~constant)
+        two = np.flatnonzero((found.n_levels == 2) & ~constant & (found.sums[:, 0, 0] > 0))
         if len(two) == 0:
             return
         assert self.positive is not None

@@ -27,6 +27,10 @@ FEWEST_ROWS = 8
 """Fewer rows have too few permutations for three moments to say anything about a tail."""
 NEGLIGIBLE = 1e-9  # variance in squared means, below which no permutation changes the statistic
 SUMS = ("T", "T2", "T3", "S2", "S3", "U", "R", "D")
+CANCELLED = 0.05
+"""Share of what the variance would be without a small difference of large terms; below, the sums
+must be known to more digits than a grid has.  So it is where a few rows are far from all others and
+the classes are of equal size: of a column with one odd row no permutation changes the statistic."""
 BLOCK = 2_000_000  # numbers of a block of a matrix of rows
 
 
@@ -49,9 +53,14 @@ class NullMoments:
 
 
 def permutation_moments(
-    n: float, features: NDArray[np.float64], target: NDArray[np.float64]
+    n: float,
+    features: NDArray[np.float64],
+    target: NDArray[np.float64],
+    negligible: float | NDArray[np.float64] = NEGLIGIBLE,
 ) -> NullMoments:
     """Moments of ``tr(A B)`` for features with sums ``(..., 8)`` and a target with sums ``(8,)``.
+
+    A variance below ``negligible`` squared means counts as none.
 
     Examples
     --------
@@ -69,22 +78,49 @@ def permutation_moments(
     True
     """
     n = float(n)  # whole numbers would overflow
-    # Both traces as n: the moments are then of the size of n, whatever the units.
-    trace = np.where(features[..., 0] > 0, features[..., 0], n)
-    scale = n / trace
-    own = _scaled(features, scale)
-    star_scale = n / target[0]
-    star = _scaled(target, np.asarray(star_scale))
+    own, star, unit = _with_traces(n, features, target)
     mean = own[..., 0] * star[0] / (n - 1)
     variance = _variance(n, own, star)
-    known = variance > NEGLIGIBLE * mean**2
+    known = variance > negligible * mean**2
     variance = np.where(known, variance, 0.0)
     third = _third_moment(n, own, star)
     with np.errstate(divide="ignore", invalid="ignore"):
         skewness = (third - 3 * variance * mean - mean**3) / variance**1.5
-    unit = 1.0 / (scale * star_scale)
     skewness = np.where(known, skewness, 0.0)
     return NullMoments(mean * unit, variance * unit**2, skewness)
+
+
+def cancelled(
+    n: float, features: NDArray[np.float64], target: NDArray[np.float64]
+) -> NDArray[np.bool_]:
+    """Where the variance is a small difference of large terms.
+
+    Examples
+    --------
+    One odd row, and classes of equal size or not:
+
+    >>> odd = np.r_[1.0, np.zeros(11)]
+    >>> targets = np.repeat([1.0, -1.0], 6), np.repeat([1.0, -1.0], [8, 4])
+    >>> sums = [low_rank_sums((v - v.mean())[:, None], np.ones(12)) for v in (odd, *targets)]
+    >>> bool(cancelled(12, sums[0], sums[1])), bool(cancelled(12, sums[0], sums[2]))
+    (True, False)
+    """
+    n = float(n)
+    own, star, _ = _with_traces(n, features, target)
+    return _variance(n, own, star) < CANCELLED * 2 * own[..., 1] * star[1] / ((n + 1) * (n - 2))
+
+
+def _with_traces(
+    n: float, features: NDArray[np.float64], target: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """The sums with both traces ``n``, and the unit of the product of the two.
+
+    The moments are then of the size of ``n``, whatever the units.
+    """
+    scale = n / np.where(features[..., 0] > 0, features[..., 0], n)
+    star_scale = np.asarray(n / target[0])
+    own, star = _scaled(features, scale), _scaled(target, star_scale)
+    return own, star, 1.0 / (scale * star_scale)
 
 
 def _scaled(sums: NDArray[np.float64], scale: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -1,6 +1,6 @@
 """The eight sums of every column that its null moments need, for several widths at once.
 
-Gaussian kernels take the grid of :mod:`kernelpath.alignment._null_loops`; each other kernel has a
+Gaussian kernels take the grid of :mod:`kernelpath.alignment._grid_loops`; each other kernel has a
 way of its own, and any kernel has the matrix of all pairs.
 """
 
@@ -15,21 +15,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelpath.alignment import _null_loops
+from kernelpath.alignment import _grid_loops, _null_loops
 from kernelpath.alignment._null_loops import MOST_LEVELS
 from kernelpath.alignment.columns import ColumnBlock, DenseBlock, RaggedColumns
-from kernelpath.alignment.null_moments import SUMS, low_rank_sums
+from kernelpath.alignment.null_moments import BLOCK, NEGLIGIBLE, SUMS, low_rank_sums
 from kernelpath.errors import DataError
 from kernelpath.kernels import FeatureKernel, codes, distance_block, formula_code
 from kernelpath.tables.targets import Target
 
 Array = NDArray[np.float64]
-RESOLUTION, FINE = 0.25, 0.1
+RESOLUTION, FINE, FINEST = 0.25, 0.1, 0.03
 """Spacings of the grid in units of the narrowest width; the statistics are right to about 1e-5."""
 THIN = 0.2
 """Share of the largest trace below which nearly all rows are alike, and the grid is made finer:
 what tells the others apart is then small beside what all share."""
-NEGLIGIBLE = 1e-9  # kernel values that are left out
+LEFT_OUT = {RESOLUTION: 1e-9, FINE: 1e-9, FINEST: 1e-14}
+"""Kernel values that are left out."""
+TOLD = 1e-4
+"""Variance in squared means that the finest grid can tell from none."""
+FEW_POINTS = 400  # different values of a column, of which the matrix of pairs costs little
 MOST_POINTS = 20_000  # different values of a column whose pairs are all taken
 LARGEST_GRID = 4_000_000  # grid points
 
@@ -65,7 +69,7 @@ class WidthTables:
         """What the compiled loops take, with the zeros that the sums need on both sides."""
         return (
             self.rates / self.rates[0], self.octave, self.tables, self.reach,
-            int(self.reach.max()) + 1, _null_loops.SHARES, _null_loops.MIDDLE,
+            int(self.reach.max()) + 1, _grid_loops.SHARES, _grid_loops.MIDDLE,
         )  # fmt: skip
 
     @staticmethod
@@ -76,7 +80,8 @@ class WidthTables:
         widths = np.asarray(factors, dtype=np.float64)[place]
         octave = np.floor(np.log2(widths / widths[0]) + 1e-9).astype(np.int64)
         spacing = resolution * widths[0] * 2.0**octave / widths
-        found = [[_table(rate * s * s, shift) for rate, shift in FORMS] for s in spacing]
+        least = LEFT_OUT[resolution]
+        found = [[_table(rate * s * s, shift, least) for rate, shift in FORMS] for s in spacing]
         reach = np.array([[len(table) for table in own] for own in found])
         padded = np.zeros((len(widths), len(FORMS), 2 * reach.max()))
         for w, own in enumerate(found):
@@ -89,13 +94,13 @@ class WidthTables:
 
 
 FORMS = ((0.5, 0.0), (1.0, 0.0), (1.0, 0.5), (1.5, 0.0), (0.75, 0.0))
-"""Rate and shift of the tables, in the order of ``_null_loops``."""
-TWO_SIDED = (_null_loops.ONE, _null_loops.TWO, _null_loops.BETWEEN)
+"""Rate and shift of the tables, in the order of ``_grid_loops``."""
+TWO_SIDED = (_grid_loops.ONE, _grid_loops.TWO, _grid_loops.BETWEEN)
 
 
-def _table(rate: float, shift: float) -> Array:
-    """``exp(-rate (j + shift)^2)`` down to what is negligible."""
-    last = math.ceil(math.sqrt(-math.log(NEGLIGIBLE) / rate))
+def _table(rate: float, shift: float, least: float) -> Array:
+    """``exp(-rate (j + shift)^2)`` down to ``least``."""
+    last = math.ceil(math.sqrt(-math.log(least) / rate))
     return np.exp(-rate * (np.arange(last + 1) + shift) ** 2)
 
 
@@ -110,18 +115,22 @@ class ColumnSums:
         ``v' K v`` of each centred target column.
     n_levels : ndarray of int, shape (n_features,)
         Number of different values, where they are few; a missing value is one, too.
+    negligible : ndarray of shape (n_features,)
+        Variance in squared means that cannot be told from none.
     """
 
     sums: Array
     forms: Array
     n_levels: NDArray[np.int64]
+    negligible: Array
 
     @classmethod
     def empty(cls, n_features: int, n_widths: int, n_columns: int) -> ColumnSums:
         """Zeros, to be filled."""
         sums = np.zeros((n_features, n_widths, len(SUMS)))
         forms = np.zeros((n_features, n_widths, n_columns))
-        return cls(sums, forms, np.full(n_features, MOST_LEVELS + 1, dtype=np.int64))
+        levels = np.full(n_features, MOST_LEVELS + 1, dtype=np.int64)
+        return cls(sums, forms, levels, np.full(n_features, NEGLIGIBLE))
 
 
 class NullContraction:
@@ -173,6 +182,20 @@ class NullContraction:
                 self._one_by_one(block, gammas, part, found)
         return found
 
+    def refine(
+        self, block: ColumnBlock, gammas: Array, which: NDArray[np.bool_], found: ColumnSums
+    ) -> None:
+        """Sums of some columns again, to more digits, if they come from a grid."""
+        if self.code != codes.RBF or self.exact:
+            return
+        wanted = np.flatnonzero(which & (found.n_levels > MOST_LEVELS))
+        for part in block.parts(wanted[block.n_points[wanted] <= FEW_POINTS]):
+            if len(part):
+                self._one_by_one(block, gammas, part, found)
+        many = wanted[block.n_points[wanted] > FEW_POINTS]
+        found.negligible[many] = TOLD
+        self._on_grids(block, gammas, many, WidthTables.of(self.factors, FINEST), found)
+
     # -- Gaussian kernels --------------------------------------------------------------------------
 
     def _on_grids(
@@ -210,7 +233,7 @@ class NullContraction:
         values, places, order = block.rows(part, self._order)
         out = ColumnSums.empty(len(part), len(self.factors), len(self.columns) - 1)
         lo, hi = block.statistics.lo[part], block.statistics.hi[part]
-        _null_loops.sums_by_class(
+        _grid_loops.sums_by_class(
             values, places, order, self._starts, self._combine, lo, hi, base[part], step[part],
             *widths.for_loops, out.n_levels, out.sums, out.forms,
         )  # fmt: skip
@@ -225,7 +248,7 @@ class NullContraction:
             block, part, statistics.lo, statistics.hi, base, step
         )
         out = ColumnSums.empty(len(ragged.ptr) - 1, len(self.factors), len(self.columns) - 1)
-        _null_loops.sums_by_column(
+        _grid_loops.sums_by_column(
             ragged.values, ragged.ptr, ragged.columns, ragged.shared, which, absent, *own,
             *widths.for_loops, out.n_levels, out.sums, out.forms,
         )  # fmt: skip
@@ -282,19 +305,35 @@ class NullContraction:
     def _pairwise_sums(self, x: Array, columns: Array, gamma: float) -> tuple[Array, Array]:
         """By the matrix of ``-d``, which after centring is that of the kernel."""
         if len(x) > MOST_POINTS:
-            raise DataError(
-                f"A column has {len(x):,} different values, and null moments of this kernel take "
-                f"the matrix of all their pairs; at most {MOST_POINTS:,} are possible. Use RBF."
-            )
-        K = -distance_block(self.kernel, x, x, gamma)
+            self._refuse(len(x))
+        K = distance_block(self.kernel, x, x, gamma)
+        np.negative(K, out=K)
         weight = columns[0]
         n, mean = weight.sum(), K @ weight
-        square, cubes = (K * K) @ weight, weight @ (K * K * K) @ weight
-        third = np.sum((K * (weight[:, None] * weight)) * ((K * weight) @ K))
-        forms = np.einsum("ki,ij,kj->k", columns[1:], K, columns[1:], optimize=True)
+        square, cubes, third = np.empty(len(x)), 0.0, 0.0
+        height = max(1, BLOCK // len(x))
+        for rows in (slice(start, start + height) for start in range(0, len(x), height)):
+            part, own = K[rows], weight[rows]
+            squares = part * part
+            square[rows] = squares @ weight
+            cubes += own @ (squares * part) @ weight
+            third += np.sum(part * (own[:, None] * weight) * ((part * weight) @ K))
+        forms = np.einsum("ki,ki->k", columns[1:] @ K, columns[1:])
         return _finished(
             weight, 0.0, mean / n, square, K @ (weight * mean) / n, cubes, third
         ), forms
+
+    def _refuse(self, n_points: int) -> None:
+        """Say which way leads on without the matrix of all pairs."""
+        fast = self.code in (codes.RBF, codes.LAPLACE, codes.POLYNOMIAL)
+        way = "use kernel='rbf'" if not fast else "give it a larger width"
+        if fast and self.exact:
+            way = "leave out method='exact'"
+        raise DataError(
+            f"A column has {n_points:,} different values, and what its alignment is by chance "
+            "would take the matrix of all their pairs, which is possible for at most "
+            f"{MOST_POINTS:,}; {way}."
+        )
 
 
 def _merged(x: Array, columns: Array) -> tuple[Array, Array]:

@@ -15,7 +15,10 @@ from scipy.special import gammainc, gammaincc, gammaln, log_ndtr, logsumexp
 from kernelpath.utils.compiled import compiled
 
 Array = NDArray[np.float64]
-SYMMETRIC = 1e-4  # skewness below which the tail is the normal one
+SYMMETRIC = (-1e-3, 1e-4)
+"""Skewness between which the tail is the normal one; for less, the library has too few digits."""
+LEAST_KNOWN = 1e-10  # below, a p-value is an order rather than a probability
+MOST_DEVIATIONS = 7.0  # at which the normal tail, the longest of these, is far below that
 SMALLEST = 1e-290  # probabilities of which the library has all digits
 MOST_LIKELY = 0.99  # at 1 the Cauchy rule would be minus infinity
 FAR = -20.0  # log p from which the Cauchy rule is a sum of reciprocals
@@ -25,8 +28,8 @@ FRACTIONS = 200  # terms of a continued fraction
 def log_pearson_tail(z: Array, skewness: Array) -> Array:
     """Log of P(Z >= z) for Pearson's type III law with mean 0, variance 1 and a skewness.
 
-    With negative skewness the law ends at ``-2 / skewness``; beyond, the normal tail serves, for
-    the order alone.
+    With negative skewness the law ends at ``-2 / skewness``; from ``LEAST_KNOWN`` on the normal
+    tail goes on in its place, for the order alone.
 
     Examples
     --------
@@ -39,17 +42,35 @@ def log_pearson_tail(z: Array, skewness: Array) -> Array:
     """
     z, skewness = np.broadcast_arrays(np.asarray(z, float), np.asarray(skewness, float))
     out = log_ndtr(-z)
-    up, down = skewness > SYMMETRIC, skewness < -SYMMETRIC
+    up, down = skewness > SYMMETRIC[1], skewness < SYMMETRIC[0]
     if up.any():
         shape = 4.0 / skewness[up] ** 2
         out[up] = log_gamma_tail(shape, shape + z[up] * np.sqrt(shape))
     if down.any():
         shape = 4.0 / skewness[down] ** 2
-        at = np.maximum(shape - z[down] * np.sqrt(shape), 0.0)
-        tail = gammainc(shape, at)
-        with np.errstate(divide="ignore"):
-            out[down] = np.where(tail > SMALLEST, np.log(tail), out[down])
+        out[down] = _log_bounded_tail(shape, z[down])
     return out
+
+
+def _log_bounded_tail(shape: Array, z: Array) -> Array:
+    """With an upper end: the lower incomplete gamma function, then an end that falls as normal."""
+    tail = gammainc(shape, np.maximum(shape - z * np.sqrt(shape), 0.0))
+    out = np.log(np.maximum(tail, LEAST_KNOWN))
+    far = tail < LEAST_KNOWN
+    if far.any():
+        last = _last_known(shape[far])
+        out[far] += np.minimum(log_ndtr(-z[far]) - log_ndtr(-last), 0.0)
+    return out
+
+
+def _last_known(shape: Array) -> Array:
+    """Where the tail is ``LEAST_KNOWN``, by halving: the library's inverse has few digits there."""
+    low, high = np.zeros_like(shape), np.minimum(np.sqrt(shape), MOST_DEVIATIONS)
+    for _ in range(50):
+        middle = 0.5 * (low + high)
+        inside = gammainc(shape, shape - middle * np.sqrt(shape)) > LEAST_KNOWN
+        low, high = np.where(inside, middle, low), np.where(inside, high, middle)
+    return low
 
 
 def log_gamma_tail(shape: Array, x: Array) -> Array:
@@ -83,7 +104,8 @@ def _far_gamma_tail(shape: Array, x: Array) -> Array:
 def cauchy_combination(log_p: Array) -> Array:
     """One p-value, in logs, of several along the last axis, however these depend on each other.
 
-    NaN stands for none.  Far out the mean of ``cot(pi p)`` follows Cauchy's law (Liu, Xie, 2020).
+    NaN stands for none; where all are above ``MOST_LIKELY``, the least stands for them.  Far out
+    the mean of ``cot(pi p)`` follows Cauchy's law (Liu, Xie, 2020).
 
     Examples
     --------
@@ -103,6 +125,7 @@ def cauchy_combination(log_p: Array) -> Array:
     least = np.where(known, log_p, 0.0).min(axis=-1)
     alone = np.where(known, log_p, 0.0).sum(axis=-1)
     combined = np.where(least < FAR, far, near)
+    combined = np.where(least > np.log(MOST_LIKELY), least, combined)
     return np.where(count == 1, alone, np.minimum(combined, 0.0))
 
 

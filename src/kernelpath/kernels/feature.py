@@ -143,7 +143,9 @@ def refuse_idle_widths(bandwidth: Any, gamma: Any) -> None:
     ValueError: bandwidth='median' has no effect beside gamma, which sets the widths; leave out one
     """
     if gamma is not None and bandwidth not in (None, DEFAULT_BANDWIDTH):
+        # Where several widths are the default, they cannot be left out.
+        one = bandwidth == "median"
+        way = "leave out one" if one else "leave out gamma, or give bandwidth='std'"
         raise ValueError(
-            f"bandwidth={bandwidth!r} has no effect beside gamma, which sets the widths; leave out "
-            "one"
+            f"bandwidth={bandwidth!r} has no effect beside gamma, which sets the widths; {way}"
         )

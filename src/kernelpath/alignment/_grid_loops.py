@@ -1,0 +1,379 @@
+"""Compiled loops of the null moments: a column becomes weights on a grid, once for all widths.
+
+A value adds powers of its place in its bin to the moments of the bin; a fixed matrix turns these
+into weights on the eight grid points around (interpolation by a polynomial of degree 7).  From then
+on the column *is* its grid: sums over rows of a smooth function, and over pairs of rows of a smooth
+function of the difference, are sums over grid points.  Columns of few values are their values.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from kernelpath.alignment._null_loops import (
+    FAST,
+    MOST_LEVELS,
+    few_levels,
+    finish_with_missing,
+    level_of,
+)
+from kernelpath.utils.compiled import compiled
+
+POINTS = 8  # grid points that share a value
+ONE, TWO, BETWEEN, THREE, PAIR = range(5)
+"""Tables of a Gaussian: itself, its square and that half way between grid points, on both sides of
+0; its cube, and the factor of a pair of rows in the trace of the third power, from 0 on."""
+
+
+def lagrange() -> np.ndarray:
+    """Coefficients of the polynomials that are 1 at one of eight points and 0 at the others."""
+    nodes = np.arange(POINTS) - (POINTS - 1) / 2
+    return np.linalg.inv(np.vander(nodes, increasing=True)).T.copy()
+
+
+SHARES = lagrange()
+MIDDLE = SHARES[:, 0].copy()  # of a point half way between two
+
+
+@compiled(part=True)
+def _add_values(x, anchor, inverse, first, moments):
+    """Add values to the moments (n_bins, 8) of the bins from ``first`` on."""
+    for i in range(x.shape[0]):
+        place = (x[i] - anchor) * inverse
+        b = math.floor(place)
+        t = place - b - 0.5
+        row = moments[int(b) - first]
+        t2 = t * t
+        t4 = t2 * t2
+        row[0] += 1.0
+        row[1] += t
+        row[2] += t2
+        row[3] += t2 * t
+        row[4] += t4
+        row[5] += t4 * t
+        row[6] += t4 * t2
+        row[7] += t4 * (t2 * t)
+
+
+@compiled(part=True)
+def _add_weighted(x, columns, start, anchor, inverse, first, moments):
+    """Add values with weights: column ``k`` to ``moments[k]``."""
+    power = np.empty(POINTS)
+    for i in range(x.shape[0]):
+        place = (x[i] - anchor) * inverse
+        b = math.floor(place)
+        t = place - b - 0.5
+        power[0] = 1.0
+        for a in range(1, POINTS):
+            power[a] = power[a - 1] * t
+        bin_ = int(b) - first
+        for k in range(columns.shape[0]):
+            w = columns[k, start + i]
+            row = moments[k, bin_]
+            for a in range(POINTS):
+                row[a] += w * power[a]
+
+
+@compiled(part=True, fastmath=FAST)
+def _spread(moments, shares, grid):
+    """Weights of the grid points from the moments of the bins; ``grid`` has 7 more."""
+    for b in range(moments.shape[0]):
+        for j in range(POINTS):
+            total = 0.0
+            for a in range(POINTS):
+                total += shares[j, a] * moments[b, a]
+            grid[b + j] += total
+
+
+@compiled(part=True)
+def _coarsen(fine, first, size, middle, coarse):
+    """Add the weights to every second grid point; returns the first of these, and their number.
+
+    ``first`` is the index of the first fine point, counted from one that stays.
+    """
+    last = first + size - 1
+    start = first // 2 - 3
+    n = last // 2 + 4 - start + 1
+    for k in range(coarse.shape[0]):
+        for g in range(size):
+            i = first + g
+            half = i // 2 - start
+            if i % 2 == 0:
+                coarse[k, half] += fine[k, g]
+            else:
+                for j in range(POINTS):
+                    coarse[k, half - 3 + j] += middle[j] * fine[k, g]
+    return start, n
+
+
+@compiled(part=True, fastmath=FAST)
+def _dot(x, y):
+    total = 0.0
+    for g in range(x.shape[0]):
+        total += x[g] * y[g]
+    return total
+
+
+@compiled(part=True, fastmath=FAST)
+def _triple(x, y, z):
+    total = 0.0
+    for g in range(x.shape[0]):
+        total += x[g] * y[g] * z[g]
+    return total
+
+
+@compiled(part=True)
+def _smooth(x, size, pad, table, reach, out):
+    """``out[g] = sum_h kernel(g - h) x[h]``; ``x`` has ``pad`` zeros on both sides.
+
+    ``table`` has the kernel from ``1 - reach`` on: to ``reach - 1``, or half a step further, for
+    points half way to the next.
+    """
+    first = pad - reach + 1
+    for g in range(size):
+        out[g] = _dot(table, x[first + g : first + g + table.shape[0]])
+
+
+@compiled(part=True)
+def _form(x, table, reach):
+    """``sum_gh x[g] kernel(g - h) x[h]``; ``table`` has the kernel from 0 on."""
+    total = table[0] * _dot(x, x)
+    for j in range(1, min(reach, x.shape[0])):
+        total += 2.0 * table[j] * _dot(x[: x.shape[0] - j], x[j:])
+    return total
+
+
+@compiled(part=True)
+def _third_trace(x, table, reach, at, between):
+    """``tr K^3``: for pairs of grid points, the square of the kernel at the point between them."""
+    size = x.shape[0]
+    total = table[0] * _triple(x, x, at[:size])
+    for j in range(1, min(reach, size)):
+        half = j // 2
+        middle = at if j % 2 == 0 else between
+        total += 2.0 * table[j] * _triple(x[: size - j], x[j:], middle[half : half + size - j])
+    return total
+
+
+@compiled(part=True)
+def _gaussian_grid(grid, size, pad, missing, n, tables, reach, rows, scratch, sums, forms):
+    """Sums and forms of one width; ``grid`` has the weights and the target columns, padded."""
+    total = grid[0]
+    inner = total[pad : pad + size]
+    row_sum, square, twice, between = rows[0], rows[1], rows[2], rows[3]
+    one = tables[ONE, : 2 * reach[ONE] - 1]
+    _smooth(total, size, pad, one, reach[ONE], row_sum)
+    _smooth(total, size, pad, tables[TWO, : 2 * reach[TWO] - 1], reach[TWO], square)
+    _smooth(total, size, pad, tables[BETWEEN, : 2 * reach[BETWEEN]], reach[BETWEEN], between)
+    third = _third_trace(inner, tables[PAIR], reach[PAIR], square, between)
+    cubes = _form(inner, tables[THREE], reach[THREE])
+    for g in range(size):
+        scratch[pad + g] = inner[g] * row_sum[g]
+    _smooth(scratch, size, pad, one, reach[ONE], twice)
+    for g in range(size):
+        scratch[pad + g] = 0.0
+    half = tables[ONE, reach[ONE] - 1 :]
+    for k in range(1, grid.shape[0]):
+        forms[k - 1] = _form(grid[k, pad : pad + size], half, reach[ONE]) + missing[k] * missing[k]
+    finish_with_missing(total, pad, size, rows, missing[0], cubes, third, n, sums)
+
+
+@compiled(part=True)
+def _all_widths(
+    grid, other, first, size, pad, missing, n, octave, tables, reach, rows, scratch, middle, sums,
+    forms,
+):  # fmt: skip
+    """Width by width, from the narrowest: the grid is made coarser where the next allows it."""
+    level = 0
+    for w in range(octave.shape[0]):
+        while level < octave[w]:
+            other[:] = 0.0
+            first, size = _coarsen(grid[:, pad:], first, size, middle, other[:, pad:])
+            grid, other = other, grid
+            level += 1
+        _gaussian_grid(
+            grid, size, pad, missing, n, tables[w], reach[w], rows, scratch, sums[w], forms[w]
+        )
+
+
+@compiled(part=True)
+def _levels_by_class(x, starts, levels, counts):
+    """Find the different values and how often each class has them.
+
+    Returns their number, ``MOST_LEVELS + 1`` if they are more.
+    """
+    size = 0
+    for g in range(starts.shape[0] - 1):
+        last = 0
+        for i in range(starts[g], starts[g + 1]):
+            last = level_of(x[i], levels, size, last)
+            if last < 0:
+                if size == MOST_LEVELS:
+                    return MOST_LEVELS + 1
+                levels[size] = x[i]
+                counts[:, size] = 0.0
+                last = size
+                size += 1
+            counts[g, last] += 1.0
+    return size
+
+
+@compiled(part=True)
+def _levels_by_column(x, columns, start, levels, counts):
+    """The same for points with weights: sums of each column."""
+    size = 0
+    last = 0
+    for i in range(x.shape[0]):
+        last = level_of(x[i], levels, size, last)
+        if last < 0:
+            if size == MOST_LEVELS:
+                return MOST_LEVELS + 1
+            levels[size] = x[i]
+            counts[:, size] = 0.0
+            last = size
+            size += 1
+        for k in range(columns.shape[0]):
+            counts[k, last] += columns[k, start + i]
+    return size
+
+
+@compiled(part=True)
+def _mix(combine, counts, size, mixed):
+    """What the classes have, as weights and target columns."""
+    for k in range(combine.shape[0]):
+        for i in range(size):
+            total = 0.0
+            for g in range(counts.shape[0]):
+                total += combine[k, g] * counts[g, i]
+            mixed[k, i] = total
+
+
+@compiled(part=True)
+def _bins(low, high, step):
+    """Where the bins of a column are: a point between two, the inverse width, first, number."""
+    inverse = 1.0 / step
+    anchor = 0.0 if low <= 0.0 <= high else low
+    first = math.floor((low - anchor) * inverse)
+    return anchor, inverse, first, math.floor((high - anchor) * inverse) - first + 1
+
+
+@compiled(part=True)
+def _room(n_columns, size, pad):
+    """Two grids, rows of sums and one more, with zeros on both sides."""
+    length = 2 * pad + size + 32
+    shape = (n_columns, length)
+    return np.zeros(shape), np.zeros(shape), np.empty((4, length)), np.zeros(length)
+
+
+@compiled(part=True)
+def _room_of_levels(n_columns):
+    """Values, weights of each, and what their sums take."""
+    wide = MOST_LEVELS + 1
+    return (
+        np.empty(MOST_LEVELS), np.empty((n_columns, MOST_LEVELS)), np.zeros(wide),
+        np.empty((3, wide)), np.empty((MOST_LEVELS, MOST_LEVELS)),
+    )  # fmt: skip
+
+
+@compiled()
+def sums_by_class(
+    values, features, order, starts, combine, low, high, gamma, step, rates, octave, tables, reach,
+    pad, shares, middle, n_levels, sums, forms,
+):  # fmt: skip
+    """Sums (n_features, n_widths, 8) and forms (n_features, n_widths, n_columns) of RBF kernels.
+
+    Row ``features[f]`` of the feature-major ``values`` has class ``g`` at
+    ``order[starts[g]:starts[g + 1]]``; ``combine`` turns sums of the classes into those of the
+    weights and the target columns.  ``step`` is the spacing of the finest grid, 0 for columns that
+    are left out; width ``w`` is ``gamma * rates[w]``, on a grid coarser by ``2**octave[w]``.
+    ``n_levels`` becomes the number of different values, where they are few.
+    """
+    n = order.shape[0]
+    n_classes = starts.shape[0] - 1
+    n_columns = combine.shape[0]
+    x = np.empty(n)
+    levels, mixed, weight, few, K = _room_of_levels(n_columns)
+    counts = np.empty((n_classes, MOST_LEVELS))
+    missing = np.zeros(n_columns)
+    moments = np.empty((n_classes, 1, POINTS))
+    plain = np.empty((n_classes, 1))
+    grid, other, rows, scratch = _room(n_columns, 1, 0)
+    for f in range(features.shape[0]):
+        if not step[f] > 0.0:
+            continue
+        source = values[features[f]]
+        for i in range(n):
+            x[i] = source[order[i]]
+        size = _levels_by_class(x, starts, levels, counts)
+        n_levels[f] = size
+        if size <= MOST_LEVELS:
+            _mix(combine, counts, size, mixed)
+            few_levels(
+                levels, mixed, size, missing, gamma[f], rates, float(n), few, weight, K, sums[f],
+                forms[f],
+            )  # fmt: skip
+            continue
+        anchor, inverse, first, n_bins = _bins(low[f], high[f], step[f])
+        size = n_bins + POINTS - 1
+        if moments.shape[1] < n_bins:
+            moments = np.empty((n_classes, n_bins, POINTS))
+            plain = np.empty((n_classes, size))
+            grid, other, rows, scratch = _room(n_columns, size, pad)
+        for g in range(n_classes):
+            moments[g, :n_bins] = 0.0
+            plain[g, :size] = 0.0
+            _add_values(x[starts[g] : starts[g + 1]], anchor, inverse, first, moments[g])
+            _spread(moments[g, :n_bins], shares, plain[g])
+        grid[:] = 0.0
+        _mix(combine, plain, size, grid[:, pad:])
+        _all_widths(
+            grid, other, first - POINTS // 2 + 1, size, pad, missing, float(n), octave, tables,
+            reach, rows, scratch, middle, sums[f], forms[f],
+        )  # fmt: skip
+
+
+@compiled()
+def sums_by_column(
+    values, ptr, columns, shared, which, absent, low, high, gamma, step, rates, octave, tables,
+    reach, pad, shares, middle, n_levels, sums, forms,
+):  # fmt: skip
+    """The same of ragged points with weight columns (n_columns, n_points), those of ``which``.
+
+    ``absent`` (n_features, n_columns) has the weights of missing rows.
+    """
+    n_columns = columns.shape[0]
+    levels, counts, weight, few, K = _room_of_levels(n_columns)
+    moments = np.empty((n_columns, 1, POINTS))
+    grid, other, rows, scratch = _room(n_columns, 1, 0)
+    for f in which:
+        if not step[f] > 0.0:
+            continue
+        x = values[ptr[f] : ptr[f + 1]]
+        start = 0 if shared else ptr[f]
+        n = absent[f, 0]
+        for i in range(x.shape[0]):
+            n += columns[0, start + i]
+        size = _levels_by_column(x, columns, start, levels, counts)
+        n_levels[f] = size
+        if size <= MOST_LEVELS:
+            few_levels(
+                levels, counts, size, absent[f], gamma[f], rates, n, few, weight, K, sums[f],
+                forms[f],
+            )  # fmt: skip
+            continue
+        anchor, inverse, first, n_bins = _bins(low[f], high[f], step[f])
+        size = n_bins + POINTS - 1
+        if moments.shape[1] < n_bins:
+            moments = np.empty((n_columns, n_bins, POINTS))
+            grid, other, rows, scratch = _room(n_columns, size, pad)
+        moments[:, :n_bins] = 0.0
+        _add_weighted(x, columns, start, anchor, inverse, first, moments)
+        grid[:] = 0.0
+        for k in range(n_columns):
+            _spread(moments[k, :n_bins], shares, grid[k, pad:])
+        _all_widths(
+            grid, other, first - POINTS // 2 + 1, size, pad, absent[f], n, octave, tables, reach,
+            rows, scratch, middle, sums[f], forms[f],
+        )  # fmt: skip
