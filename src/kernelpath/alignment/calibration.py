@@ -50,7 +50,8 @@ class CalibratedResult(AlignmentResult):
     log_p : ndarray of shape (n_features,)
         Of all widths together; 0 for constant columns.
     z : ndarray of shape (n_features,)
-        Standardised statistic at the width of the feature.
+        Standardised statistic at the width of the feature; NaN where no permutation of the target
+        changes it, as in constant columns, which are not tested.
     width : ndarray of shape (n_features,)
         The width with the least p-value, in units of the scale; NaN for kernels without a width.
     log_p_by_width : ndarray of shape (n_features, n_widths)
@@ -119,7 +120,7 @@ def calibrate(
         best = result.log_p_by_width[features, : len(own)].argmin(axis=1)
         result.gamma[features] = gammas[best, np.arange(len(best))]
         if len(own) > 1 or not kernel.scale_free:
-            result.width[features] = np.asarray(own)[best]
+            result.width[features] = np.where(constant, np.nan, np.asarray(own)[best])
         if formula_code(kernel) == codes.RBF and method != "exact":
             result.bounds[features] = GRID_ERROR * np.maximum(result.values[features], 1.0)
         result.constant[features] = constant
@@ -176,24 +177,28 @@ class _Null:
         moments = permutation_moments(self.n, found.sums, self.sums, found.negligible[:, None])
         z = moments.standardised(statistics)
         log_p = log_pearson_tail(z, moments.skewness)
-        log_p[moments.variance <= 0] = 0.0  # no permutation changes it
+        fixed = moments.variance <= 0  # no permutation changes it
+        log_p[fixed] = 0.0
+        untested = constant | fixed.all(axis=1)
         if self.positive is not None:
-            self._two_valued(found, constant, log_p)
-        log_p[constant] = 0.0
+            two = (found.n_levels == 2) & ~constant & (found.sums[:, 0, 0] > 0)
+            self._two_valued(found, np.flatnonzero(two), log_p)
+            untested &= ~two
+        log_p[untested] = 0.0
         each = result.log_p_by_width[features]
         each[:, : len(own)] = log_p
-        result.log_p[features] = cauchy_combination(log_p) if len(own) > 1 else log_p[:, 0]
+        combined = cauchy_combination(log_p) if len(own) > 1 else log_p[:, 0]
+        result.log_p[features] = np.where(untested, 0.0, combined)
         best, row = log_p.argmin(axis=1), np.arange(len(log_p))
         trace = found.sums[row, best, 0]
         with np.errstate(divide="ignore", invalid="ignore"):
             values = found.forms[row, best].sum(axis=1) / trace
         result.values[features] = np.where(trace > 0, np.maximum(values, 0.0), 0.0)
-        result.z[features] = z[row, best]
+        result.z[features] = np.where(untested, np.nan, z[row, best])
         result.traces[features] = trace
 
-    def _two_valued(self, found: ColumnSums, constant: NDArray[np.bool_], log_p: Array) -> None:
-        """The exact probability, for two values and two classes."""
-        two = np.flatnonzero((found.n_levels == 2) & ~constant & (found.sums[:, 0, 0] > 0))
+    def _two_valued(self, found: ColumnSums, two: NDArray[np.intp], log_p: Array) -> None:
+        """The exact probability, for the columns of two values and a target of two classes."""
         if len(two) == 0:
             return
         assert self.positive is not None

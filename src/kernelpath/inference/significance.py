@@ -17,13 +17,13 @@ from sklearn.utils import check_random_state
 
 from kernelpath.alignment.api import align_table
 from kernelpath.alignment.calibration import CalibratedResult
-from kernelpath.errors import DataError, not_one_of
+from kernelpath.errors import ConstantColumnWarning, DataError, not_one_of
 from kernelpath.kernels.feature import FeatureKernel
 from kernelpath.path.significance import AlignmentTest
-from kernelpath.tables.constant import report_constant
 from kernelpath.tables.table import Table, as_column_table, take_columns
 from kernelpath.utils import checks
 from kernelpath.utils.progress import begin, progress_bar
+from kernelpath.utils.warn import warn
 
 Array = NDArray[np.float64]
 NEAR = 10.0  # times the threshold, within which p-values are refined
@@ -111,12 +111,20 @@ def alignment_test(
         assert isinstance(result, CalibratedResult)
         if result.constant.all():
             raise DataError("All columns are constant; there is nothing to test.")
-        report_constant(table, result.constant)
+        _report_untested(table, result)
         test = AlignmentTest.of(result, table.names)
         if permutations:
             log_p = _refined(table, np.asarray(y), test, level, permutations, random_state, options)
             test = AlignmentTest.of(replace(result, log_p=log_p), table.names)
     return test
+
+
+def _report_untested(table: Table, result: CalibratedResult) -> None:
+    """Name columns that say nothing, or nothing that a permutation of the target would change."""
+    columns = np.setdiff1d(np.flatnonzero(np.isnan(result.z)), table.identifiers)
+    if len(columns):
+        subject = table.sentence(columns, "is", "are")
+        warn(f"{subject} constant, or nearly, and not tested.", ConstantColumnWarning)
 
 
 def _refined(
@@ -130,7 +138,15 @@ def _refined(
 ) -> Array:
     """P-values near the threshold by permutations, one after the other until they are known."""
     found = test.discoveries(level)
-    threshold = np.log(level * max(len(found), 1) / len(test.log_p))
+    n_tested = np.count_nonzero(~np.isnan(test.z))
+    threshold = np.log(level * max(len(found), 1) / n_tested)
+    enough = most * np.exp(threshold) >= EXCEEDANCES
+    if not enough:
+        warn(
+            f"permutations={most} is too few to decide at the threshold, p = "
+            f"{np.exp(threshold):.2g}: p-values that they do not settle stay as they are; "
+            f"{EXCEEDANCES / np.exp(threshold):,.0f} would do.",
+        )
     open_ones = np.flatnonzero(np.abs(test.log_p - threshold) < np.log(NEAR))
     log_p, rng = test.log_p.copy(), check_random_state(random_state)
     reached, made = np.zeros(len(log_p)), 0
@@ -147,5 +163,6 @@ def _refined(
         log_p[done] = np.log(EXCEEDANCES / made)
         open_ones = np.setdiff1d(open_ones, done)
         update(made, most)
-    log_p[open_ones] = np.log((reached[open_ones] + 1.0) / (made + 1.0))
+    if enough:
+        log_p[open_ones] = np.log((reached[open_ones] + 1.0) / (made + 1.0))
     return log_p

@@ -62,7 +62,7 @@ FORMS = {
     "event_positions": Form("i8", ("events",), low=0),
     **name_forms("columns", optional=True),
     "test_alignment": Form(REAL, ("columns",), low=0, optional=True),
-    "test_z": Form(REAL, ("columns",), optional=True),
+    "test_z": Form(REAL, ("columns",), nan=True, optional=True),
     "test_log_p": Form(REAL, ("columns",), high=0, optional=True),
     "test_width": Form(REAL, ("columns",), low=0, nan=True, optional=True),
     "test_gamma": Form(REAL, ("columns",), low=0, infinite=True, optional=True),

@@ -33,7 +33,8 @@ class AlignmentTest(Frozen):
     alignment : ndarray of shape (n_features,)
         At the width of the feature.
     z : ndarray of shape (n_features,)
-        Standardised by the exact mean and variance over all permutations of the target.
+        Standardised by the exact mean and variance over all permutations of the target; NaN where
+        no permutation changes the statistic, as in constant columns, which are not tested.
     log_p : ndarray of shape (n_features,)
         Natural logarithm of the p-value, corrected for the choice of the width; 0 for constant
         columns.
@@ -89,7 +90,7 @@ class AlignmentTest(Frozen):
         return self.adjusted("bh")
 
     def adjusted(self, method: str = "bh") -> Array:
-        """P-values adjusted for their number.
+        """P-values adjusted for the number of features that are tested; 1 for the others.
 
         Parameters
         ----------
@@ -100,8 +101,9 @@ class AlignmentTest(Frozen):
         """
         if method not in ADJUSTMENTS:
             raise not_one_of("method", method, ADJUSTMENTS)
-        m = len(self.log_p)
-        order = np.argsort(self.log_p, kind="stable")
+        tested = np.flatnonzero(~np.isnan(self.z))
+        m = len(tested)
+        order = tested[np.argsort(self.log_p[tested], kind="stable")]
         rank = np.arange(1, m + 1)
         if method == "e-bh":
             adjusted = np.log(m / rank) + np.log(2.0) + 0.5 * self.log_p[order]
@@ -110,7 +112,7 @@ class AlignmentTest(Frozen):
             if method == "by":
                 adjusted += np.log(np.sum(1.0 / rank))
         lowest = np.minimum.accumulate(adjusted[::-1])[::-1]
-        out = np.empty(m)
+        out = np.ones(len(self.log_p))
         out[order] = np.exp(np.minimum(lowest, 0.0))
         return out
 
