@@ -169,13 +169,12 @@ def test_one_or_two_features(kind, heights):
 
 
 def test_nothing_to_draw_is_a_sentence():
-    ax = made_test([0.0, 0.0], alignment=[0.0, 0.0])
-    display = SignificanceDisplay.from_test(
-        kp.AlignmentTest(*np.zeros((5, 2)), feature_names=("a", "b"))
-    )
+    zeros, untested = np.zeros(2), np.full(2, np.nan)
+    test = kp.AlignmentTest(zeros, untested, zeros, untested, np.ones(2), ("a", "b"))
+    display = SignificanceDisplay.from_test(test)
     assert not display.known
     assert words(display.plot()) == [display._sentence]
-    assert len(ax.discoveries(0.1)) == 0
+    assert len(test.discoveries(0.1)) == 0
 
 
 def test_large_alignments_have_an_axis_of_roots():

@@ -62,13 +62,6 @@ class Bandwidth(StrEnum):
     multi = "multi"
 
 
-class Statistic(StrEnum):
-    """What ranks the columns."""
-
-    alignment = "alignment"
-    calibrated = "calibrated"
-
-
 # -- values ----------------------------------------------------------------------------------------
 
 
@@ -217,15 +210,6 @@ BandwidthOption = Annotated[
     typer.Option(
         help="Kernel width: standard deviation, median distance (slower), or the best of several "
         "widths for each column.",
-        rich_help_panel=KERNEL_PANEL,
-    ),
-]
-StatisticOption = Annotated[
-    Statistic,
-    typer.Option(
-        help="Rank columns by alignment, or by the p-value of their alignment. Default: alignment, "
-        "with --rule fdr calibrated.",
-        show_default=False,
         rich_help_panel=KERNEL_PANEL,
     ),
 ]
@@ -383,16 +367,6 @@ ToleranceOption = Annotated[
         min=0,
         rich_help_panel=SCORED_PANEL,
         help="Loss of score that is accepted, for --rule tolerance. Default: 0.01.",
-    ),
-]
-LevelOption = Annotated[
-    float | None,
-    _option(
-        "--level",
-        min=0,
-        max=1,
-        rich_help_panel=SCORED_PANEL,
-        help="False discovery rate, for --rule fdr. Default: 0.1.",
     ),
 ]
 PredictorOption = Annotated[

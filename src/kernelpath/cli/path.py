@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from kernelpath.cli import options as opt
+from kernelpath.cli import significance_options as sig
 from kernelpath.cli.console import (
     OutputOptions,
     check_quiet,
@@ -66,7 +67,7 @@ def path_command(
     rule: opt.RuleOption = None,
     budget: opt.BudgetOption = None,
     tolerance: opt.ToleranceOption = None,
-    level: opt.LevelOption = None,
+    level: sig.RuleLevelOption = None,
     predictor: opt.PredictorOption = None,
     scoring: opt.ScoringOption = None,
     class_weight: opt.ClassWeightOption = None,
@@ -79,7 +80,7 @@ def path_command(
     seed: opt.SeedOption = 0,
     kernel: opt.KernelOption = opt.DEFAULT_KERNEL,
     bandwidth: opt.BandwidthOption = opt.Bandwidth.std,
-    statistic: opt.StatisticOption = opt.Statistic.alignment,
+    statistic: sig.StatisticOption = sig.Statistic.alignment,
     norm_strength: opt.NormOption = "auto",
     bregman_strength: opt.BregmanOption = "auto",
     elimination_tol: opt.EliminationOption = 1e-3,

@@ -1,4 +1,4 @@
-"""The options that ``kernelpath test`` has for itself."""
+"""Options about p-values: those of ``kernelpath test``, and of paths that rank by them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kernelpath.cli.options import KERNEL_PANEL, _jobs, _option
+from kernelpath.cli.options import KERNEL_PANEL, SCORED_PANEL, _jobs, _option
 
 
 class Widths(StrEnum):
@@ -16,6 +16,13 @@ class Widths(StrEnum):
     multi = "multi"
     std = "std"
     median = "median"
+
+
+class Statistic(StrEnum):
+    """What ranks the columns."""
+
+    alignment = "alignment"
+    calibrated = "calibrated"
 
 
 if TYPE_CHECKING:  # members that are found at run time are no type to a checker
@@ -78,4 +85,23 @@ PermutationSeedOption = Annotated[
 ThreadsOption = Annotated[
     int | None,
     _option("--jobs", "-j", callback=_jobs, help="Threads. Default: one for every core."),
+]
+StatisticOption = Annotated[
+    Statistic,
+    typer.Option(
+        help="Rank columns by alignment, or by the p-value of their alignment. Default: alignment, "
+        "with --rule fdr calibrated.",
+        show_default=False,
+        rich_help_panel=KERNEL_PANEL,
+    ),
+]
+RuleLevelOption = Annotated[
+    float | None,
+    _option(
+        "--level",
+        min=0,
+        max=1,
+        rich_help_panel=SCORED_PANEL,
+        help="False discovery rate, for --rule fdr. Default: 0.1.",
+    ),
 ]

@@ -104,14 +104,14 @@ class SignificanceDisplay(Picture):
         if kind not in KINDS:
             raise not_one_of("kind", kind, KINDS)
         found = np.isin(np.arange(len(test.log_p)), test.discoveries(level, method))
-        varies = (test.alignment != 0) | (test.z != 0)
+        varies = ~np.isnan(test.z)
         return cls(
             names=[str(test.feature_names[i]) for i in np.flatnonzero(varies)],
             alignment=floats(test.alignment[varies]),
             log_p=floats(test.log_p[varies]),
             found=found[varies],
             level=float(level),
-            threshold=threshold_of(int(found.sum()), len(found), level, method),
+            threshold=threshold_of(int(found.sum()), int(varies.sum()), level, method),
             kind=kind,
         )
 
