@@ -252,7 +252,7 @@ def threshold_of(n_found: int, n_features: int, level: float, method: str = "bh"
     >>> round(float(np.exp(threshold_of(4, 200, 0.1))), 6)
     0.002
     """
-    share = np.log(level * max(n_found, 1) / n_features)
+    share = np.log(level * max(n_found, 1) / max(n_features, 1))
     if method == "e-bh":
         return float(2.0 * (share - np.log(2.0)))
     if method == "by":

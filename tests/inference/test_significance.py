@@ -13,7 +13,7 @@ from scipy.stats import false_discovery_control
 
 import kernelpath as kp
 from alignment.chance_helpers import calibrated
-from kernelpath.alignment import significance
+from kernelpath.path import significance
 from reference.chance import discovered_by_e_values, feature_matrix, scale_of, target_matrix
 
 N = 40
@@ -211,8 +211,11 @@ def test_constant_columns_are_reported_and_certain():
     X[:, 2] = 5.0
     with pytest.warns(UserWarning, match=r"2.*constant"):
         test = kp.alignment_test(X, y)
-    assert (test.p_value[2], test.z[2], test.alignment[2]) == (1.0, 0.0, 0.0)
+    assert (test.p_value[2], test.alignment[2]) == (1.0, 0.0)
+    assert np.isnan(test.z[2])
     assert 2 not in test.discoveries(0.999)
+    without = kp.alignment_test(np.delete(X, 2, axis=1), y)  # nor does it count
+    np.testing.assert_allclose(np.delete(test.q_value, 2), without.q_value, rtol=1e-6)
 
 
 def test_threads_and_progress_change_nothing():
@@ -282,10 +285,11 @@ def test_one_width_against_dense_permutations():
     assert abs(refined.log_p[0] - np.log(p)) < 4 * np.sqrt(1 / 20 + 1 / (4000 * p))
 
 
+@pytest.mark.filterwarnings("ignore:permutations=")
 @pytest.mark.parametrize("target", ["classes", "numbers"])
 def test_refinement_is_the_same_for_a_seed(target):
     X, y = _weak_table(target)
-    options = {"permutations": 60, "bandwidth": "std"}
+    options = {"permutations": 2500, "bandwidth": "std"}
     first = kp.alignment_test(X, y, random_state=7, **options)
     again = kp.alignment_test(X, y, random_state=7, **options)
     other = kp.alignment_test(X, y, random_state=8, **options)
@@ -293,9 +297,20 @@ def test_refinement_is_the_same_for_a_seed(target):
     assert np.any(first.log_p != other.log_p)
     moved = first.log_p != kp.alignment_test(X, y, bandwidth="std").log_p
     assert moved.any()
-    assert np.exp(first.log_p[moved]).min() >= 1 / 61 - 1e-12
 
 
+def test_permutations_that_are_too_few_settle_nothing_that_is_rare():
+    X, y = _weak_table()
+    plain = kp.alignment_test(X, y, bandwidth="std")
+    with pytest.warns(UserWarning, match="permutations=25 is too few to decide"):
+        few = kp.alignment_test(X, y, bandwidth="std", permutations=25, random_state=0)
+    moved = few.log_p != plain.log_p
+    assert np.all(few.p_value[moved] >= 20 / 25)
+    best = plain.log_p.argmin()
+    assert few.log_p[best] == plain.log_p[best]
+
+
+@pytest.mark.filterwarnings("ignore:permutations=")
 def test_refinement_of_mixed_columns_with_widths_of_their_own():
     X, y = _weak_table(d=8)
     gamma = np.linspace(0.2, 2.0, 8)
@@ -401,7 +416,7 @@ def test_other_settings():
     _refused("task", task="ranking")
     for permutations in (-1, 2.5, "many", True, None):
         _refused("permutations must be a whole number from 0 on", permutations=permutations)
-    _refused("seed", permutations=5, random_state="today")
+    _refused("seed", permutations=5000, random_state="today")
     _refused("sample_weight", sample_weight=np.ones(N), error=TypeError)
     for method in ("holm", None, 3):
         with pytest.raises(ValueError, match="method must be one of 'bh', 'by', 'e-bh'"):
