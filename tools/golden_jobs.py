@@ -227,6 +227,57 @@ def joint_targets(out: Recorder) -> None:
         out.value("predict", scored.predict(first_rows(X)))
 
 
+def alignment_tests(out: Recorder) -> None:
+    """P-values with every kernel and form of table."""
+    tables = {"two": two_classes(), "many": many_classes(), "numbers": numbers()}
+    tables |= {"sparse": sparse_counts(), "hard": hard_columns()}
+    with out.warned():
+        for table, (X, y) in tables.items():
+            for name, kernel in KERNELS.items():
+                for method in ("auto", "exact"):
+                    _test(out, f"{table}.{name}.{method}", X, y, kernel=kernel, method=method)
+
+
+def alignment_test_options(out: Recorder) -> None:
+    """Widths, permutations, missing cells, frames, and alignments at several widths."""
+    X, y = two_classes()
+    holes = np.where(np.random.default_rng(8).random(X.shape) < 0.2, np.nan, X)
+    with out.warned():
+        _test(out, "std", X, y, bandwidth="std")
+        _test(out, "median", X, y, bandwidth="median")
+        _test(out, "tuple", X, y, bandwidth=(2.0, 0.3))
+        _test(out, "gamma", X, y, bandwidth="std", gamma=np.arange(1.0, 11.0))
+        _test(out, "float32", X.astype(np.float32), y)
+        _test(out, "fortran", np.asfortranarray(X), y)
+        _test(out, "holes", holes, y)
+        _test(out, "sparse_holes", sp.csr_array(np.round(holes)), y)
+        _test(out, "frame", *frame())
+        _test(out, "refined", X, y, permutations=40, random_state=1)
+        wide = kp.datasets.make_wide(n_samples=300, n_features=400, random_state=1)
+        _test(out, "wide", wide.X, wide.y)
+        _test(out, "wide_sparse", sp.csr_array(np.maximum(wide.X, 0.0)), wide.y)
+        for name, (Z, target) in {"two": (X, y), "numbers": numbers()}.items():
+            weights = row_weights(target)
+            out.value(f"{name}.several", kp.alignments(Z, target, bandwidth="multi"))
+            several = kp.alignments(Z, target, bandwidth="multi", sample_weight=weights)
+            out.value(f"{name}.several.weights", several)
+
+
+def _test(out: Recorder, key: str, X: Any, y: Any, **options: Any) -> None:
+    """All that a test of the features says, or why there is none."""
+    try:
+        test = kp.alignment_test(X, y, **options)
+    except ValueError as error:
+        out.line(f"{key}: {words_of(error)}")
+        return
+    for name in ("alignment", "z", "log_p", "width", "gamma"):
+        out.value(f"{key}.{name}", getattr(test, name))
+    for method in ("bh", "by", "e-bh"):
+        out.value(f"{key}.{method}", test.adjusted(method))
+        out.value(f"{key}.{method}.discoveries", test.discoveries(0.1, method))
+    out.line(f"{key}: {test!r}")
+
+
 def combined(out: Recorder) -> None:
     """Kernel matrices along a path, old and new rows, both precisions."""
     for name, (X, y) in {"dense": two_classes(), "sparse": sparse_counts()}.items():
@@ -591,6 +642,8 @@ JOBS: dict[str, Job] = {
     "alignments.kernels": alignments,
     "alignments.options": alignments_options,
     "alignments.joint_targets": joint_targets,
+    "alignment_test.kernels": alignment_tests,
+    "alignment_test.options": alignment_test_options,
     "combined_kernels": combined,
     **{f"lp_kta.{name}": one for name, one in LP_KTA.items()},
     **{f"gmkl.{name}": one for name, one in GMKL.items()},

@@ -192,6 +192,7 @@ def test_units_of_a_number_to_be_explained(seed, unit, shift):
     _close(calibrated(X, shift - unit * y, task=name), calibrated(X, y, task=name))
 
 
+@pytest.mark.slow  # without compiled loops
 @pytest.mark.parametrize("wrap", [np.ascontiguousarray, np.asfortranarray, sp.csr_array])
 @pytest.mark.parametrize("task", TASKS)
 def test_columns_do_not_see_each_other(wrap, task, monkeypatch):
@@ -271,6 +272,7 @@ def _weighted_centre(K, w):
 # -- chance ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow  # without compiled loops
 @pytest.mark.parametrize("target", ["two", "unequal", "three", "numbers"])
 def test_null_columns_have_even_p_values(target):
     rng = np.random.default_rng(12)
@@ -329,6 +331,7 @@ def test_a_kernel_that_is_constant_on_a_column_says_nothing(values, method):
     assert found.log_p[0] == 0.0
 
 
+@pytest.mark.slow  # without compiled loops
 @pytest.mark.parametrize("classes", [2, 3, 0])
 def test_more_rows_than_integers_can_count(classes):
     """20,000 rows: products of six of them are beyond 64 bits."""
@@ -343,6 +346,7 @@ def test_more_rows_than_integers_can_count(classes):
     assert np.exp(np.delete(log_p, 2)).min() > 1e-3
 
 
+@pytest.mark.slow  # without compiled loops
 def test_strong_columns_keep_their_order():
     """Far below what a number holds."""
     rng = np.random.default_rng(15)

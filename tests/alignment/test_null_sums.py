@@ -179,6 +179,7 @@ def test_one_odd_row(task, equal):
         assert found.log_p[0] == pytest.approx(0.0, abs=1e-9)
 
 
+@pytest.mark.slow  # without compiled loops
 @pytest.mark.parametrize("classes", [2, 4])
 def test_odd_rows_of_long_columns(classes):
     """More rows than are compared in pairs: a finer grid, or no claim at all."""
@@ -196,6 +197,7 @@ def test_odd_rows_of_long_columns(classes):
     assert np.all(found.log_p >= exact.log_p - 1e-3)  # where it cannot tell, it claims nothing
 
 
+@pytest.mark.slow  # without compiled loops
 def test_heavy_tails_with_equal_classes_are_not_discoveries():
     """Sums that are right to 1e-5 only would make some of these p-values tiny."""
     rng = np.random.default_rng(14)

@@ -226,6 +226,7 @@ def test_threads_and_progress_change_nothing():
     assert calls[-1] == (12, 12)
 
 
+@pytest.mark.slow  # without compiled loops
 @pytest.mark.parametrize("method", METHODS)
 def test_few_false_discoveries(method):
     """The share of false discoveries over 30 tables with ten relevant columns."""
@@ -253,6 +254,7 @@ def _brute_force(X, y, seen, draws, rng):
     return (reached + 1) / (draws + 1)
 
 
+@pytest.mark.slow  # without compiled loops
 def test_p_values_near_the_threshold_are_refined():
     X, y = _weak_table()
     plain = kp.alignment_test(X, y)
@@ -270,6 +272,7 @@ def test_p_values_near_the_threshold_are_refined():
     assert np.all(error < 4 * np.sqrt(1 / 20 + 1 / (1500 * p)))
 
 
+@pytest.mark.slow  # without compiled loops
 def test_one_width_against_dense_permutations():
     rng = np.random.default_rng(6)
     y = np.arange(N) % 2
@@ -286,6 +289,7 @@ def test_one_width_against_dense_permutations():
 
 
 @pytest.mark.filterwarnings("ignore:permutations=")
+@pytest.mark.slow  # without compiled loops
 @pytest.mark.parametrize("target", ["classes", "numbers"])
 def test_refinement_is_the_same_for_a_seed(target):
     X, y = _weak_table(target)
@@ -311,6 +315,7 @@ def test_permutations_that_are_too_few_settle_nothing_that_is_rare():
 
 
 @pytest.mark.filterwarnings("ignore:permutations=")
+@pytest.mark.slow  # without compiled loops
 def test_refinement_of_mixed_columns_with_widths_of_their_own():
     X, y = _weak_table(d=8)
     gamma = np.linspace(0.2, 2.0, 8)

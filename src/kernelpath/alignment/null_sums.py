@@ -20,7 +20,7 @@ from kernelpath.alignment._null_loops import MOST_LEVELS
 from kernelpath.alignment.columns import ColumnBlock, DenseBlock, RaggedColumns
 from kernelpath.alignment.null_moments import BLOCK, NEGLIGIBLE, SUMS, low_rank_sums
 from kernelpath.errors import DataError
-from kernelpath.kernels import FeatureKernel, codes, distance_block, formula_code
+from kernelpath.kernels import FeatureKernel, codes, distance_block, formula_code, kernel_diagonal
 from kernelpath.tables.targets import Target
 
 Array = NDArray[np.float64]
@@ -35,6 +35,7 @@ TOLD = 1e-4
 """Variance in squared means that the finest grid can tell from none."""
 FEW_POINTS = 400  # different values of a column, of which the matrix of pairs costs little
 MOST_POINTS = 20_000  # different values of a column whose pairs are all taken
+ROUNDING = 1e-12  # differences of powers, in units of these, that are none
 LARGEST_GRID = 4_000_000  # grid points
 
 
@@ -308,6 +309,9 @@ class NullContraction:
             self._refuse(len(x))
         K = distance_block(self.kernel, x, x, gamma)
         np.negative(K, out=K)
+        if self.code == codes.POLYNOMIAL:
+            largest = np.abs(kernel_diagonal(self.kernel, x, gamma)).max()
+            K[np.abs(K) <= ROUNDING * largest] = 0.0
         weight = columns[0]
         n, mean = weight.sum(), K @ weight
         square, cubes, third = np.empty(len(x)), 0.0, 0.0
@@ -359,6 +363,8 @@ def _mapped_sums(features: Array, columns: Array) -> tuple[Array, Array]:
     """Sums of a kernel with few features of its own, ``features`` of shape (n_points, n)."""
     weight = columns[0]
     centred = features - weight @ features / weight.sum()
+    # What is left of an even power of two values that differ in their sign is no difference.
+    centred[:, np.abs(centred).max(axis=0) <= ROUNDING * np.abs(features).max(axis=0)] = 0.0
     return low_rank_sums(centred, weight), np.sum((columns[1:] @ centred) ** 2, axis=1)
 
 
