@@ -52,14 +52,17 @@ class ConvergenceHistory:
     @classmethod
     def of(cls, history: Sequence[dict[str, float]]) -> ConvergenceHistory:
         """What a solver wrote down."""
-        numbers = {
-            name: np.array([one[name] for one in history], dtype=kind)
-            for name, kind in (
-                ("objective", np.float64), ("lower", np.float64), ("n_svm", np.int64),
-                ("n_steps", np.int64), ("seconds", np.float64),
-            )
-        }  # fmt: skip
-        return cls(**numbers)
+
+        def column(name: str) -> list[float]:
+            return [one[name] for one in history]
+
+        return cls(
+            objective=np.array(column("objective"), dtype=np.float64),
+            lower=np.array(column("lower"), dtype=np.float64),
+            n_svm=np.array(column("n_svm"), dtype=np.int64),
+            n_steps=np.array(column("n_steps"), dtype=np.int64),
+            seconds=np.array(column("seconds"), dtype=np.float64),
+        )
 
     def __len__(self) -> int:
         """Iterations."""
