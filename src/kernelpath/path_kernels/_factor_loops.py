@@ -15,9 +15,10 @@ DEPENDENT = 1e-10  # of the largest diagonal entry
 def landmarks(values, far, out):
     """Some of the values of each column, the first one in the middle; what is left repeats it.
 
-    All, if there are few.  Otherwise both ends, and between them as dense as the cube root of the
-    density of the values: between quantiles, which leave the tails without support, and a regular
-    grid, which a single outlier spoils.  A value that stands for what is missing is one of them.
+    All, if there are few.  Otherwise both ends, and between them steps of the same size in the sum
+    of two measures: the rank among the distinct values, and the cube root of squared gaps, which
+    lies between ranks, that leave the tails without support, and distances, that a single outlier
+    spoils.  A value that stands for what is missing is one of them.
     """
     n_wanted = out.shape[1]
     for f in range(values.shape[0]):
@@ -39,6 +40,8 @@ def landmarks(values, far, out):
             place = np.zeros(n)
             for i in range(1, n):
                 place[i] = place[i - 1] + np.cbrt((ordered[i] - ordered[i - 1]) ** 2)
+            for i in range(n):
+                place[i] = place[i] / place[n - 1] * (n - 1) + i if i < n - 1 else 2.0 * i
             i = 0
             for k in range(wanted):
                 at = place[n - 1] * k / (wanted - 1) if wanted > 1 else 0.5 * place[n - 1]

@@ -23,6 +23,7 @@ TIGHTER = 0.1
 MOST_ROUNDS = 60  # of joining, at one strength
 JOINING = 30  # groups at least that may join at once
 POINTS = ("strengths", "values", "gaps", "kkt", "groups", "norms", "intercepts")
+NOTHING = 1e-12  # a strength at which rounding errors enter
 HALVINGS = 5  # of the ratio of two strengths between which sizes are skipped
 
 
@@ -120,6 +121,8 @@ class Tracer:
         """
         before = float(self._found.relevance.max(initial=0.0))
         size = self._record(before, 0.0)
+        if before <= NOTHING:
+            return self._found
         for i, strength in enumerate((before * strengths[1:]).tolist(), 1):
             now = self._point(strength, before)
             self._locate((before, size), (strength, now), HALVINGS, max_features)

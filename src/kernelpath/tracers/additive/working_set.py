@@ -13,7 +13,7 @@ from kernelpath.tracers.additive.problem import Array, Factors, GroupLasso
 
 SWEEPS = 5  # over groups with a weight, for each one over all
 REMEMBERED = 5  # iterates that are extrapolated from
-MOST_ROUNDS = 2000
+MOST_SWEEPS = 2000  # over all groups, at one strength
 RIDGE = 1e-10  # of the steps that are combined
 NOTHING = 1e-12  # of the curvature of a factor
 
@@ -95,7 +95,7 @@ class WorkingSet:
         """Descend until the gap among the groups is at most ``tol`` times the objective."""
         problem, trail = self.problem, _Trail()
         every = np.arange(len(self.groups))
-        for _ in range(MOST_ROUNDS):
+        for _ in range(MOST_SWEEPS):
             self._sweep(every, strength)
             support = np.flatnonzero(self.norms)
             for _ in range(SWEEPS):
@@ -130,7 +130,8 @@ class WorkingSet:
         gradient -= strength * np.repeat(pull, sizes)[:, None] * self.weights
         wrong = _norms(gradient, self._ptr) - np.where(held, 0.0, strength)
         sums = np.abs(self.rest @ self.problem.root)
-        return float(max(wrong.max(initial=0.0), sums.max())) / strength
+        worst = float(max(wrong.max(initial=0.0), sums.max()))
+        return worst / strength if worst > 0 else 0.0
 
     def _sweep(self, which: NDArray[np.intp], strength: float) -> None:
         problem = self.problem
