@@ -36,7 +36,7 @@ def solve(factors, target, hinge, root, strength, ridge=0.0):
     else:
         parts = [rest]
     loss = 0.5 * sum(cp.sum_squares(part) for part in parts)
-    penalty = sum(cp.norm(W, "fro") for W in weights)
+    penalty = sum(cp.norm(cp.vec(W, order="F")) for W in weights)
     if ridge:
         penalty = penalty + 0.5 * ridge * sum(cp.sum_squares(W) for W in weights)
     problem = cp.Problem(cp.Minimize(loss + n * strength * penalty), constraints)
