@@ -31,12 +31,14 @@ from kernelpath.tracers.additive.trace import Traced, Tracer
 from kernelpath.utils import checks
 from kernelpath.utils.checks import Idle, refuse_idle
 from kernelpath.utils.progress import begin, progress_bar
+from kernelpath.utils.threads import one_thread_up_to
 from kernelpath.utils.warn import warn
 from kernelpath.utils.words import counted
 
 NOT_CLOSED = 100.0  # times the tolerance: a gap that is worth a word
 MOST_COMPONENTS = 50
 MOST_STRENGTHS = 10_000
+ONE_THREAD_ROWS = 1000
 
 
 def _exact(own: AdditivePathSelector) -> bool:
@@ -218,9 +220,9 @@ class AdditivePathSelector(PathSelector):
         units = constraints_of(self, table)
         if weight is not None:
             table, given, weight = _with_weight(table, given, weight)
-        with progress_bar():
+        with progress_bar(), one_thread_up_to(ONE_THREAD_ROWS, table.n_rows):
             begin("factors of the kernels")
-            factors = self._factors(table, given, weight, units)
+            factors = self._factors(table.within_reach(), given, weight, units)
             constant = factors.bank.constant
             brought = None if units is None else units.brought
             report_constant(table, constant, brought=brought)
