@@ -208,7 +208,7 @@ def _by_medians(table, fill=None):
 
 
 def _imputes(fitted):
-    return not isinstance(fitted, kp.LpKTASelector | kp.PathCV)
+    return not isinstance(fitted, kp.AdditivePathSelector | kp.LpKTASelector | kp.PathCV)
 
 
 @pytest.mark.parametrize("case", MISSING)

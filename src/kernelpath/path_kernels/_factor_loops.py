@@ -18,9 +18,10 @@ def landmarks(values, far, out):
     All, if there are few.  Otherwise both ends, and between them steps of the same size in the sum
     of two measures: the rank among the distinct values, and the cube root of squared gaps, which
     lies between ranks, that leave the tails without support, and distances, that a single outlier
-    spoils.  A value that stands for what is missing is one of them.
+    spoils.  A value that stands for what is missing is one of them.  Returned is the largest number
+    that any column has.
     """
-    n_wanted = out.shape[1]
+    n_wanted, most = out.shape[1], 0
     for f in range(values.shape[0]):
         ordered = np.sort(values[f])
         n, missing = 0, 0
@@ -62,14 +63,16 @@ def landmarks(values, far, out):
         out[f, 0] = first
         for k in range(count, n_wanted):
             out[f, k] = first
+        most = max(most, count)
+    return most
 
 
 @compiled()
-def nystrom(d, out):
+def nystrom(d, out, ranks):
     """Rows of a factor from half squared distances of landmarks, the first one the origin, to rows.
 
     ``d[f, l]`` are those of landmark ``l`` to all rows and then to all landmarks.  The landmarks
-    are taken by pivots; one that depends on those before leaves a row of zeros.
+    are taken by pivots; those that depend on others leave rows of zeros, behind all ``ranks``.
     """
     rank, n = out.shape[1], out.shape[2]
     own, low = np.empty((rank, rank)), np.zeros((rank, rank))
@@ -80,6 +83,7 @@ def nystrom(d, out):
                 own[k, m] = d[f, 0, n + 1 + k] + d[f, 0, n + 1 + m] - d[f, k + 1, n + 1 + m]
             rest[k], taken[k] = own[k, k], False
         least = DEPENDENT * rest.max()
+        ranks[f] = rank
         for s in range(rank):
             p = -1
             for k in range(rank):
@@ -87,6 +91,7 @@ def nystrom(d, out):
                     p = k
             if rest[p] <= least:
                 out[f, s:] = 0.0
+                ranks[f] = s
                 break
             pivots[s], taken[p] = p, True
             root = math.sqrt(rest[p])

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -82,6 +83,12 @@ class ColumnFactors:
         share = np.full(n, 1.0 / n) if self.bank.row_weight is None else self.bank.row_weight
         return np.sqrt(share)
 
+    @cached_property
+    def _values(self) -> Any:
+        """The rows of the table as they are read: sparse ones by column, once for all."""
+        values = self.bank.values
+        return values.tocsc() if sparse.issparse(values) else values
+
     def together(self, n_numbers: int) -> int:
         """How many groups have factors of about so many numbers."""
         each = self.bank.values.shape[0] * self.n_components * len(self.gammas)
@@ -114,7 +121,7 @@ class ColumnFactors:
         size = max(1, MADE // (n * (self.n_components + 1)))
         for start in range(0, len(columns), size):
             some = columns[start : start + size]
-            values = _feature_major(self.bank.values, some)
+            values = _feature_major(self._values, some)
             for gamma in self.gammas:
                 wide = np.flatnonzero(~np.isnan(gamma[some]))
                 own = some[wide]
@@ -140,10 +147,10 @@ class ColumnFactors:
         category = kernels.codes == codes.DELTA
         smooth = np.flatnonzero(~kernels.polynomial & ~category)
         if len(smooth):
-            raw = self._nystrom(values[smooth], kernels.take(smooth))
+            raw, ranks = self._nystrom(values[smooth], kernels.take(smooth))
             _factor_loops.centre_and_scale(raw, self.root)
             for i, j in enumerate(smooth.tolist()):
-                made[j] = raw[i]
+                made[j] = raw[i, : max(ranks[i], 1)]
         for j in np.flatnonzero(category).tolist():
             made[j] = self._centred((values[j] == np.unique(values[j])[:, None]).astype(float))
         for j in np.flatnonzero(kernels.polynomial).tolist():
@@ -157,25 +164,25 @@ class ColumnFactors:
         _factor_loops.centre_and_scale(raw[None], self.root)
         return raw
 
-    def _nystrom(self, values: Array, kernels: ColumnKernels) -> Array:
-        """Rows ``F`` with ``F' F`` the approximation of a kernel by some landmarks.
+    def _nystrom(self, values: Array, kernels: ColumnKernels) -> tuple[Array, NDArray[np.int64]]:
+        """Rows ``F`` with ``F' F`` the approximation of a kernel by some landmarks; their number.
 
         The kernel is ``d(x, o) + d(o, z) - d(x, z)`` with one more of them as the origin, which is
         the kernel itself once it is centred, and loses no digits where that is wide.
         """
-        n, rank = values.shape[1], self.n_components
+        n = values.shape[1]
         far = far_values(kernels.codes, kernels.gamma, kernels.center)
-        points = np.empty((len(values), n + rank + 1))
-        points[:, :n] = values
-        _factor_loops.landmarks(values, far, points[:, n:])
-        kernels.standardise(points)
-        d = kernels.distances(points, (n, n + rank + 1), (0, n + rank + 1))
-        out = np.empty((len(values), rank, n))
-        _factor_loops.nystrom(d, out)
-        return out
+        landmarks = np.empty((len(values), self.n_components + 1))
+        end = n + max(_factor_loops.landmarks(values, far, landmarks), 2)  # no more than needed
+        points = kernels.standardise(np.concatenate([values, landmarks], axis=1)[:, :end].copy())
+        d = kernels.distances(points, (n, end), (0, end))
+        out = np.empty((len(values), end - n - 1, n))
+        ranks = np.empty(len(values), dtype=np.int64)
+        _factor_loops.nystrom(d, out, ranks)
+        return out, ranks
 
 
-def _feature_major(values: object, columns: NDArray[np.intp]) -> Array:
+def _feature_major(values: Any, columns: NDArray[np.intp]) -> Array:
     """Some columns, one in each row."""
     some = take_columns(values, columns)
     dense = some.toarray() if sparse.issparse(some) else some

@@ -96,14 +96,14 @@ class WorkingSet:
         problem, trail = self.problem, _Trail()
         every = np.arange(len(self.groups))
         for _ in range(MOST_SWEEPS):
+            if trail.full:
+                self._jump(trail, strength)
+                trail = _Trail()
             self._sweep(every, strength)
             support = np.flatnonzero(self.norms)
             for _ in range(SWEEPS):
                 self._sweep(support, strength)
             trail.add(self.weights, self.intercepts)
-            if trail.full:
-                self._jump(trail, strength)
-                trail = _Trail()
             found = self.state(strength)
             if found.value - problem.dual(found.theta, found.products, strength) <= (
                 tol * found.value
