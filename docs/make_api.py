@@ -19,7 +19,7 @@ GROUPS = {
     "Methods side by side": ("compare", "Comparison", "methods"),
     "Selectors": (
         "LpKTASelector", "GMKLClassifier", "GMKLRegressor", "NMMKLSelector", "L1KRRegressor",
-        "L1KRClassifier",
+        "L1KRClassifier", "AdditivePathSelector",
     ),
     "Baselines": ("baselines",),
     "Costs and sets of weights": (

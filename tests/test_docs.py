@@ -218,6 +218,18 @@ def test_the_guide_to_gmkl_runs(tmp_path, monkeypatch):
     assert names["cv"].operating_point_.n_features >= 1
 
 
+def test_the_guide_to_the_additive_path_runs_and_shows_what_it_finds():
+    page = GUIDE / "additive.md"
+    names = run_page(page)
+    shown = shown_values(python_blocks(page)[0])
+    assert len(shown) == 2
+    for code, value in shown.items():
+        assert repr(eval(code, names)) == value
+    assert names["path"].gaps.max() <= 1e-6
+    assert names["path"].at(n_features=25).note.startswith("beyond the path: ")
+    assert names["model"].operating_point_.n_features >= 2
+
+
 def test_the_guide_to_nmmkl_runs():
     names = run_page(GUIDE / "nmmkl.md")
     assert names["selector"].ratio_ <= names["selector"].bound_ * (1 + 1e-4)

@@ -296,6 +296,11 @@ def lp_kta(**options: Any) -> Callable[[], Any]:
     return lambda: kp.LpKTASelector(**options)
 
 
+def additive(**options: Any) -> Callable[[], Any]:
+    """The same for the additive path."""
+    return lambda: kp.AdditivePathSelector(**options)
+
+
 def lp_kta_points(out: Recorder) -> None:
     """Points, events, frame and summary of a path, and the path read back."""
     X, y = hard_columns()
@@ -339,6 +344,18 @@ LP_KTA = {
     "reference": fit_of(lp_kta(reference=0.05, elimination_tol=0.01), two_classes),
     "wide": fit_of(lp_kta(), lambda: _simulated(kp.datasets.make_wide(200, 3000, 8))),
     "points": lp_kta_points,
+}
+
+
+ADDITIVE = {
+    "two_classes": fit_of(additive(), two_classes),
+    "many_classes": fit_of(additive(ridge=0.5), many_classes),
+    "numbers": fit_of(additive(bandwidth="multi", max_features=8), numbers),
+    "auto_frame": fit_of(additive(n_features_to_select=4), frame),
+    "sparse": fit_of(additive(), sparse_counts),
+    "weights": fit_of(additive(), two_classes, weighted=True),
+    "constraints": fit_of(additive(must_include=[7], feature_groups=[[0, 3]]), two_classes),
+    "wide": fit_of(additive(), lambda: _simulated(kp.datasets.make_wide(100, 2000, 8))),
 }
 
 
@@ -646,6 +663,7 @@ JOBS: dict[str, Job] = {
     "alignment_test.options": alignment_test_options,
     "combined_kernels": combined,
     **{f"lp_kta.{name}": one for name, one in LP_KTA.items()},
+    **{f"additive.{name}": one for name, one in ADDITIVE.items()},
     **{f"gmkl.{name}": one for name, one in GMKL.items()},
     **{f"nmmkl.{name}": one for name, one in NMMKL.items()},
     **{f"l1kr.{name}": one for name, one in L1KR.items()},

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from kernelpath.catalogue import methods
     from kernelpath.comparison import Comparison, compare
     from kernelpath.errors import DataError, ExtensionError, KernelPathError, PathFileError
+    from kernelpath.estimators.additive import AdditivePathSelector
     from kernelpath.estimators.gmkl import GMKLClassifier, GMKLRegressor
     from kernelpath.estimators.l1kr import L1KRClassifier, L1KRRegressor
     from kernelpath.estimators.lp_kta import LpKTASelector
@@ -74,6 +75,7 @@ _HOME = {
     "compare": "kernelpath.comparison",
     "methods": "kernelpath.catalogue",
     "LpKTASelector": "kernelpath.estimators.lp_kta",
+    "AdditivePathSelector": "kernelpath.estimators.additive",
     "GMKLClassifier": "kernelpath.estimators.gmkl",
     "GMKLRegressor": "kernelpath.estimators.gmkl",
     "NMMKLSelector": "kernelpath.estimators.nmmkl",
@@ -136,6 +138,7 @@ __all__ = [
     "L1",
     "RBF",
     "AccuracyDisplay",
+    "AdditivePathSelector",
     "AlignmentTest",
     "Box",
     "CappedSimplex",

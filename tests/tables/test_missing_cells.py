@@ -31,6 +31,7 @@ ROW[5] = True
 
 CLASSIFIERS = {
     "LpKTA": lambda: kp.LpKTASelector(step=0.5),
+    "additive": lambda: kp.AdditivePathSelector(2),
     "GMKL": lambda: kp.GMKLClassifier(),
     "GMKL product": lambda: kp.GMKLClassifier(kernel="product"),
     "PathCV": lambda: kp.PathCV(
@@ -59,6 +60,7 @@ CLASSIFIERS = {
 }
 REGRESSORS = {
     "LpKTA": lambda: kp.LpKTASelector(step=0.5),
+    "additive": lambda: kp.AdditivePathSelector(2),
     "GMKL": lambda: kp.GMKLRegressor(),
     "PathCV": lambda: kp.PathCV(
         kp.LpKTASelector(step=0.5), cv=2, n_features=[1, 2], references=False
@@ -206,7 +208,7 @@ def _by_medians(table, fill=None):
 
 
 def _imputes(fitted):
-    return not isinstance(fitted, kp.LpKTASelector | kp.PathCV)
+    return not isinstance(fitted, kp.AdditivePathSelector | kp.LpKTASelector | kp.PathCV)
 
 
 @pytest.mark.parametrize("case", MISSING)

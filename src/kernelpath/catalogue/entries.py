@@ -17,6 +17,14 @@ ENTRIES = (
                   "elimination_tol", "n_jobs", "must_include", "feature_groups", "costs"),
     ),
     Method(
+        "additive", "Additive path", "path",
+        "l1 path of a sum of non-linear functions, one a feature: features judged together",
+        "Bach. Consistency of the group lasso and multiple kernel learning. Journal of Machine "
+        "Learning Research, 2008.",
+        "additive", makers.additive, text="kernel",
+        settings=("kernel", "bandwidth", "n_jobs", "must_include", "feature_groups"),
+    ),
+    Method(
         "gmkl", "GMKL, sum of kernels", "path",
         "l1 path of a machine that learns a sum of kernels; in a comparison the order of entry",
         "Jain, Vishwanathan, Varma. SPG-GMKL: generalized multiple kernel learning with a million "

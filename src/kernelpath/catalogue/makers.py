@@ -20,6 +20,13 @@ def lp_kta(task: str, sizes: Any, **settings: Any) -> Any:
     return LpKTASelector(task=task, **settings)
 
 
+def additive(task: str, sizes: Any, **settings: Any) -> Any:
+    """Path of an additive model."""
+    from kernelpath.estimators.additive import AdditivePathSelector
+
+    return AdditivePathSelector(task=task, **settings)
+
+
 def gmkl(task: str, sizes: Any, *, kernel: str = "auto", **settings: Any) -> Any:
     """Path of GMKL with a sum of kernels."""
     return _gmkl_kind(task)(base_kernel=kernel, strengths=N_STRENGTHS, **settings)

@@ -288,7 +288,22 @@ def method_settings(given: dict[str, Any]) -> tuple[Method, dict[str, Any]]:
     settings: dict[str, Any] = {n: given[n] for n in wanted if given[n] is not None}
     if "kernel" in method.settings:
         settings["kernel"] = str(given["kernel"])
+    if "bandwidth" in method.settings:
+        settings["bandwidth"] = _bandwidth(given)
+    if "n_jobs" in method.settings:
+        settings["n_jobs"] = selector_jobs(given["jobs"], folds=given["cv"] is not None)
     return method, settings
+
+
+def _bandwidth(given: dict[str, Any]) -> str:
+    """Width of the kernels, refused for those without one."""
+    kernel = KERNELS.get(str(given["kernel"]))  # none for auto
+    if kernel is not None and kernel.scale_free and str(given["bandwidth"]) != "std":
+        raise typer.BadParameter(
+            f"has no effect with --kernel {given['kernel']!s}, which has no width; leave it out",
+            param_hint="'--bandwidth'",
+        )
+    return str(given["bandwidth"])
 
 
 def _refuse_idle(method: Method, given: dict[str, Any]) -> None:
@@ -335,16 +350,11 @@ def lp_kta_settings(given: dict[str, Any]) -> dict[str, Any]:
             "both are 0, so nothing bounds the weights; make one positive",
             param_hint="'--norm-strength', '--bregman-strength'",
         )
-    kernel = KERNELS.get(str(given["kernel"]))  # none for auto
-    if kernel is not None and kernel.scale_free and str(given["bandwidth"]) != "std":
-        raise typer.BadParameter(
-            f"has no effect with --kernel {given['kernel']!s}, which has no width; leave it out",
-            param_hint="'--bandwidth'",
-        )
-    bandwidth, statistic = str(given["bandwidth"]), str(given["statistic"])
+    bandwidth, statistic = _bandwidth(given), str(given["statistic"])
     if _text(given["rule"]) == "fdr":  # which counts p-values
         statistic = "calibrated"
-        bandwidth = "multi" if kernel is None and bandwidth == "std" else bandwidth
+        auto = str(given["kernel"]) not in KERNELS
+        bandwidth = "multi" if auto and bandwidth == "std" else bandwidth
     return {
         "kernel": str(given["kernel"]),
         "bandwidth": bandwidth,

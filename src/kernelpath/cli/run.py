@@ -187,7 +187,7 @@ def trace_table(
 def task_for(method: Method, table: LoadedTable, task: str) -> str:
     """The task that a method is told; a path of lp-KTA says the one that was asked for."""
     found = infer_task(table.y, task, judged=True)
-    as_asked = method.name == "lp-kta" and found == infer_task(table.y, task)
+    as_asked = method.name in ("lp-kta", "additive") and found == infer_task(table.y, task)
     return task if as_asked else found
 
 

@@ -49,7 +49,8 @@ AUTO_NORM = 0.1  # share of the largest alignment
 TOP_WEIGHT = 0.5  # weight of the best feature without the norm term, under "auto"
 
 
-def _without_width(own: LpKTASelector) -> bool:
+def without_width(own: Any) -> bool:
+    """Whether the kernel of a selector has no width."""
     kernel = own.kernel
     if isinstance(kernel, str):
         return kernel in KERNELS and KERNELS[kernel].scale_free
@@ -58,8 +59,8 @@ def _without_width(own: LpKTASelector) -> bool:
 
 WITHOUT_WIDTH = "with a linear or delta kernel, which has no width"
 IDLE = (
-    Idle("bandwidth", _without_width, WITHOUT_WIDTH),
-    Idle("gamma", _without_width, WITHOUT_WIDTH),
+    Idle("bandwidth", without_width, WITHOUT_WIDTH),
+    Idle("gamma", without_width, WITHOUT_WIDTH),
     Idle("predictor_order", lambda own: own.solver == "exact",
          "with solver='exact', which predicts nothing"),
     Idle("reference", lambda own: own.bregman_strength == 0,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -93,7 +93,7 @@ class KernelBank:
         y: ArrayLike | None = None,
         *,
         kernel: str | FeatureKernel = "rbf",
-        bandwidth: str = "std",
+        bandwidth: str | Sequence[float] = "std",
         gamma: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         task: str = "auto",

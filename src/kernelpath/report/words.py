@@ -263,7 +263,7 @@ def redundancy_words(summary: dict[str, Any]) -> str:
     'runs and hits say nearly the same; NMMKL (--method nmmkl) avoids copies.'
     """
     section = summary.get("redundancy")
-    if section is None or summary["method"] == "nmmkl":
+    if section is None or summary["method"] in ("nmmkl", "additive"):
         return ""
     near = np.array(section["similarity"], dtype=float) >= SAME
     n_groups, group = connected_components(csr_array(near), directed=False)
