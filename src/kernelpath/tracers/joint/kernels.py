@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh
 
-from kernelpath.tracers.joint._rbf_loops import fill_upper
 from kernelpath.tracers.joint.columns import JointColumns
 
 Matrix = NDArray[np.float64]
@@ -34,10 +33,10 @@ class JointKernel(Protocol):
         """Kernel matrix of some features."""
 
     def without_each(self, features: Features, c: float) -> Iterator[Matrix]:
-        """Kernel matrices without one of them, each in turn: their upper triangles."""
+        """Kernel matrices without one of them, each in turn."""
 
     def with_each(self, features: Features, c: float, others: Features) -> Iterator[Matrix]:
-        """Kernel matrices with one more, each in turn: their upper triangles."""
+        """Kernel matrices with one more, each in turn."""
 
     def descents(
         self, features: Features, c: float, gradient: Matrix, others: Features
@@ -78,22 +77,16 @@ class JointRBF:
         return _gaussian(self._distances(features), c / max(len(features), 1))
 
     def without_each(self, features: Features, c: float) -> Iterator[Matrix]:
-        """Kernel matrices without one of them, each in turn: their upper triangles."""
+        """Kernel matrices without one of them, each in turn."""
         D, rate = self._distances(features), c / max(len(features) - 1, 1)
         for j in features:
-            yield self._changed(D, j, -1.0, rate)
+            yield _gaussian(D - self.columns.distances([j]), rate)
 
     def with_each(self, features: Features, c: float, others: Features) -> Iterator[Matrix]:
-        """Kernel matrices with one more, each in turn: their upper triangles."""
+        """Kernel matrices with one more, each in turn."""
         D, rate = self._distances(features), c / (len(features) + 1)
         for j in others:
-            yield self._changed(D, j, 1.0, rate)
-
-    def _changed(self, D: Matrix, feature: int, sign: float, rate: float) -> Matrix:
-        own = slice(self.columns.starts[feature], self.columns.starts[feature + 1])
-        K = np.empty_like(D)
-        fill_upper(D, self.columns.Z[:, own].T, sign, rate, K)
-        return K
+            yield _gaussian(D + self.columns.distances([j]), rate)
 
     def descents(
         self, features: Features, c: float, gradient: Matrix, others: Features

@@ -6,7 +6,7 @@ are chosen by the loss, for every set anew.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -95,12 +95,20 @@ class LeaveOneOut:
         """Loss of some features."""
         return self._loss(self.kernel.matrix(features, scale), ridge)
 
-    def tune(self, features: Features, start: Setting | None = None) -> Setting:
-        """Scale and ridge with the least loss: of all, or by steps downhill from ``start``."""
+    def tune(
+        self, features: Features, start: Setting | None = None, exact: bool = False
+    ) -> Setting:
+        """Scale and ridge with the least loss: of all, or by steps downhill from ``start``.
+
+        With ``exact`` the loss of ``start`` is that of these features.
+        """
         key = tuple(sorted(features))
         if key not in self._known:
-            near = self._best_of_all(features) if start is None else self._downhill(features, start)
-            self._known[key] = near
+            self._known[key] = (
+                self._best_of_all(features)
+                if start is None
+                else self._downhill(features, start, exact)
+            )
         return self._known[key]
 
     def _best_of_all(self, features: Features) -> Setting:
@@ -113,10 +121,10 @@ class LeaveOneOut:
                 best = Setting(scale, float(RIDGES[at]), float(losses[at]))
         return best
 
-    def _downhill(self, features: Features, start: Setting) -> Setting:
+    def _downhill(self, features: Features, start: Setting, exact: bool) -> Setting:
         scales = self.kernel.scales
         here = (scales.index(start.scale), int(np.searchsorted(RIDGES, start.ridge)))
-        known: dict[tuple[int, int], float] = {}
+        known: dict[tuple[int, int], float] = {here: start.loss} if exact else {}
 
         def loss(at: tuple[int, int]) -> float:
             if at not in known:
@@ -191,7 +199,7 @@ class LeaveOneOut:
             if swap is not None:
                 head[head.index(swap.out)] = swap.into
                 pool = sorted({*pool, swap.out} - {swap.into})
-                setting = self.tune(head, setting)
+                setting = self.tune(head, replace(setting, loss=swap.loss), exact=True)
                 done.append(Exchange(swap.out, swap.into, setting.loss))
                 known, most = {}, SHORT
             elif most is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ HEAD = 10  # features that are exchanged
 NEAR = 30  # the pool of exchanges: features up to this place,
 SURVIVORS = 20  # and so many that survive the elimination longest
 SUBSTITUTES = 40
+TAIL = 20  # of the rest, features that are left when they begin to leave one at a time
 
 Tell = Callable[[float, float], None]
 
@@ -77,19 +78,21 @@ def eliminate(
     setting = problem.tune([*kept, *left], setting)
     while len(left) > (0 if kept else 1):
         everyone = [*kept, *left]
-        coarse = len(left) > fine
-        if exact and not coarse:
-            missed = problem.removal_losses(everyone, setting)[len(kept) :]
-            missed = np.round(missed / (missed.max() or 1.0), 9)
+        judged = exact and len(left) <= fine
+        if judged:
+            losses = problem.removal_losses(everyone, setting)[len(kept) :]
+            missed = np.round(losses / (losses.max() or 1.0), 9)
         else:
             missed = problem.scores(everyone, setting)[len(kept) :]
-        count = min(max(1, int(drop * len(left))), len(left) - fine) if coarse else 1
+        count = min(max(1, int(drop * len(left))), max(1, len(left) - fine))
         leaving = np.argsort(missed, kind="stable")[:count]
         gone += [left[i] for i in leaving.tolist()]
         left = np.delete(left, leaving).tolist()
         tell(total - len(left), total)
+        if judged:
+            setting = replace(setting, loss=float(losses[leaving[0]]))
         if kept or left:
-            setting = problem.tune([*kept, *left], setting)
+            setting = problem.tune([*kept, *left], setting, exact=judged)
     return Elimination([*kept, *left, *gone[::-1]], setting)
 
 
@@ -152,13 +155,13 @@ def joint_order(
         good = problem.good_head(head)
         found = problem.substitutes(good, sorted(set(begun) - set(good))).tolist()[:SUBSTITUTES]
     tell("exchanges")
-    pool = [*begun[: NEAR if start else SURVIVORS], *survivors[:SURVIVORS], *found[:SURVIVORS]]
+    pool = [*begun[: NEAR if start else SURVIVORS], *survivors[:SURVIVORS], *found[:HEAD]]
     exchanged = problem.exchange(head, pool, fixed=fixed)
     head = eliminate(problem, exchanged.head, fixed=fixed, setting=exchanged.setting).order
     rest = begun
     if start is None:
         near = _first(head, survivors[:NEAR], found)
-        tail = eliminate(problem, near, fixed=head, exact=False, tell=tell("order"))
+        tail = eliminate(problem, near, fixed=head, fine=TAIL, exact=False, tell=tell("order"))
         rest = _first(tail.order, begun)
     return JointOrder(_first(head, rest), exchanged, survivors, found)
 
