@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelpath.tables.content import by_content
-from kernelpath.tables.table import Table, take_columns
 from kernelpath.tables.standardize import as_dense
+from kernelpath.tables.table import Table, take_columns
 
 MOST_VALUES = 30  # of a category that have a column of their own; the others share one
 
@@ -61,7 +61,9 @@ class JointColumns:
             part = _category(values[:, i]) if categorical[i] else _with_holes(values[:, i])
             widths[i] = part.shape[1]
             parts.append(part)
-        owner = np.concatenate([np.flatnonzero(plain), np.repeat(np.arange(len(columns)), widths * ~plain)])
+        owner = np.concatenate(
+            [np.flatnonzero(plain), np.repeat(np.arange(len(columns)), widths * ~plain)]
+        )
         Z = np.concatenate(parts, axis=1)
         Z -= Z.mean(axis=0)
         spread = np.bincount(owner, np.square(Z).mean(axis=0), minlength=len(columns))
@@ -98,10 +100,6 @@ class JointColumns:
         return np.concatenate(
             [np.zeros(0, np.intp), *(np.arange(self.starts[j], self.starts[j + 1]) for j in which)]
         ).astype(np.intp)
-
-    def sums(self, by_column: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Sums of numbers of all columns over those of each feature."""
-        return np.add.reduceat(by_column, self.starts[:-1]) if len(by_column) else by_column
 
     def distances(self, features: NDArray[np.intp] | list[int]) -> NDArray[np.float64]:
         """Squared distances of all pairs of rows over some features."""

@@ -1,4 +1,4 @@
-r"""Kernels of several features together, without weights: :class:`JointRBF` and :class:`JointANOVA`.
+r"""Kernels of several features together, without weights: `JointRBF` and `JointANOVA`.
 
 Both have a scale ``c`` that is divided by the number of features.  A kernel gives its matrix, the
 matrices with one feature less or one more, and what one more factor of a feature would change.
@@ -96,19 +96,21 @@ class JointRBF:
         With :math:`M = G \circ (K - 1)` and :math:`m = M 1` that is :math:`\tfrac{c}{k} \sum M
         \circ D_j = \tfrac{2c}{k} (\sum_i m_i x_{ij}^2 - x_j^\top M x_j)`: one matrix product.
         """
-        M = gradient * (self.matrix(features, c) - 1.0)
+        rate = c / max(len(features), 1)
+        return 2.0 * rate * self.slopes(gradient * (self.matrix(features, c) - 1.0), others)
+
+    def slopes(self, M: Matrix, others: Features) -> NDArray[np.float64]:
+        r"""Half of :math:`\sum M \circ D_j` for each of ``others``."""
         m = M.sum(axis=1)
         which = np.asarray(others, dtype=np.intp)
         found = np.empty(len(which))
         for start in range(0, len(which), BLOCK):
             own = which[start : start + BLOCK]
-            columns = self.columns.columns(own)
-            Z = self.columns.Z[:, columns]
+            Z = self.columns.Z[:, self.columns.columns(own)]
             by_column = m @ np.square(Z) - np.einsum("ij,ij->j", Z, M @ Z)
             widths = self.columns.starts[own + 1] - self.columns.starts[own]
-            ends = np.cumsum(widths)
-            found[start : start + BLOCK] = np.add.reduceat(by_column, ends - widths)
-        return (2.0 * c / max(len(features), 1)) * found
+            found[start : start + BLOCK] = np.add.reduceat(by_column, np.cumsum(widths) - widths)
+        return found
 
 
 def _gaussian(D: Matrix, rate: float) -> Matrix:

@@ -74,7 +74,7 @@ class LeaveOneOut:
     >>> Z = np.random.default_rng(0).normal(size=(80, 5))
     >>> kernel = JointRBF(JointColumns(Z, np.arange(6), np.arange(5)))
     >>> problem = LeaveOneOut(kernel, HeldOut(np.sign(Z[:, [1]] * Z[:, [4]]), True))
-    >>> int(problem.removal_losses([1, 2, 4], problem.tune([1, 2, 4])).argmin())  # without feature 2
+    >>> int(problem.removal_losses([1, 2, 4], problem.tune([1, 2, 4])).argmin())
     1
     >>> problem.exchange([1, 2], [0, 3, 4]).head
     [1, 4]
@@ -116,7 +116,7 @@ class LeaveOneOut:
         for scale in self.kernel.scales:
             K = self.kernel.matrix(features, scale)
             losses = self.target.losses(K, RIDGES * float(K.trace()) / len(K))
-            at = int(_rounded(losses).argmin())
+            at = int(rounded(losses).argmin())
             if losses[at] < best.loss * (1.0 - BETTER):
                 best = Setting(scale, float(RIDGES[at]), float(losses[at]))
         return best
@@ -169,7 +169,7 @@ class LeaveOneOut:
         for node in self.kernel.nodes:
             part = Setting(node * setting.scale, setting.ridge, setting.loss)
             found += self.descents(features, part, features)
-        return _rounded(found)
+        return found
 
     # -- changes of a set -------------------------------------------------------------------------
 
@@ -216,24 +216,24 @@ class LeaveOneOut:
         most: int | None,
         known: dict[tuple[int, int], float],
     ) -> Exchange | None:
-        """The best exchange of the first feature of the head that has one, those missed least first.
+        """The best exchange of the feature of the head that is missed least among those with one.
 
         With ``most`` only so many candidates are tried, by the gradient.
         """
-        losses = _rounded(self.removal_losses(head, setting))
+        losses = rounded(self.removal_losses(head, setting))
         for i in np.argsort(losses, kind="stable").tolist():
             if head[i] in fixed or not pool:
                 continue
             others = [*head[:i], *head[i + 1 :]]
             wanted = pool
             if most is not None and most < len(pool):
-                slopes = _rounded(self.descents(others, setting, pool))
+                slopes = rounded(self.descents(others, setting, pool))
                 wanted = [pool[at] for at in np.argsort(-slopes, kind="stable")[:most]]
             fresh = [j for j in wanted if (head[i], j) not in known]
             found = self.entry_losses(others, setting, fresh).tolist()
             known.update({(head[i], j): loss for j, loss in zip(fresh, found)})
             after = np.array([known[head[i], j] for j in wanted])
-            best = int(_rounded(after).argmin())
+            best = int(rounded(after).argmin())
             if after[best] < setting.loss * (1.0 - BETTER):
                 return Exchange(head[i], wanted[best], float(after[best]))
         return None
@@ -267,10 +267,10 @@ class LeaveOneOut:
             for i in range(k):
                 part = [*head[:i], *head[i + 1 : k]]
                 slopes += self.descents(part, setting, others)
-        return np.asarray(others, dtype=np.intp)[np.argsort(-_rounded(slopes), kind="stable")]
+        return np.asarray(others, dtype=np.intp)[np.argsort(-rounded(slopes), kind="stable")]
 
 
-def _rounded(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def rounded(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Values without the digits in which sums in another order may differ."""
     largest = float(np.abs(values).max(initial=0.0))
     if not 0 < largest < np.inf:

@@ -6,10 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kernelpath.tracers.joint.kernels import Features
-from kernelpath.tracers.joint.leave_one_out import Exchanged, LeaveOneOut, Setting
+from kernelpath.tracers.joint.leave_one_out import Exchanged, LeaveOneOut, Setting, rounded
 
 DROP = 0.2  # share of the features that leave in a coarse round
 FINE = 30  # features that are left when they begin to leave one at a time
@@ -79,18 +78,15 @@ def eliminate(
     while len(left) > (0 if kept else 1):
         everyone = [*kept, *left]
         judged = exact and len(left) <= fine
-        if judged:
-            losses = problem.removal_losses(everyone, setting)[len(kept) :]
-            missed = np.round(losses / (losses.max() or 1.0), 9)
-        else:
-            missed = problem.scores(everyone, setting)[len(kept) :]
+        found = (problem.removal_losses if judged else problem.scores)(everyone, setting)
+        missed = rounded(found)[len(kept) :]
         count = min(max(1, int(drop * len(left))), max(1, len(left) - fine))
         leaving = np.argsort(missed, kind="stable")[:count]
         gone += [left[i] for i in leaving.tolist()]
         left = np.delete(left, leaving).tolist()
         tell(total - len(left), total)
         if judged:
-            setting = replace(setting, loss=float(losses[leaving[0]]))
+            setting = replace(setting, loss=float(found[len(kept) + leaving[0]]))
         if kept or left:
             setting = problem.tune([*kept, *left], setting, exact=judged)
     return Elimination([*kept, *left, *gone[::-1]], setting)
@@ -142,6 +138,7 @@ def joint_order(
     tell : callable
         Gets the name of a step and gives what counts in it.
     """
+    # Of a start, features up to a place are the pool; an elimination names fewer, and substitutes.
     fixed = sorted(map(int, fixed))
     survivors = eliminate(problem, features, fixed=fixed, tell=tell("elimination")).order
     begun = survivors if start is None else _first(fixed, start, survivors)
@@ -155,7 +152,7 @@ def joint_order(
         good = problem.good_head(head)
         found = problem.substitutes(good, sorted(set(begun) - set(good))).tolist()[:SUBSTITUTES]
     tell("exchanges")
-    pool = [*begun[: NEAR if start else SURVIVORS], *survivors[:SURVIVORS], *found[:HEAD]]
+    pool = [*begun[: SURVIVORS if start is None else NEAR], *survivors[:SURVIVORS], *found[:HEAD]]
     exchanged = problem.exchange(head, pool, fixed=fixed)
     head = eliminate(problem, exchanged.head, fixed=fixed, setting=exchanged.setting).order
     rest = begun
