@@ -21,6 +21,7 @@ COUNTED_WITH = "1.9"
 COUNTS = {
     kp.GMKLClassifier: 68,
     kp.GMKLRegressor: 65,
+    kp.JointPathSelector: 47,
     kp.L1KRClassifier: 61,
     kp.L1KRRegressor: 57,
     kp.LpKTASelector: 55,

@@ -39,6 +39,7 @@ CLASSIFIERS = {
     "PathCV forest": lambda: kp.PathCV(
         kp.LpKTASelector(step=0.5), predictor=_forest(), cv=2, n_features=[2], references=False
     ),
+    "Joint": lambda: kp.JointPathSelector(2),
     "NMMKL": lambda: kp.NMMKLSelector(2),
     "L1KR": lambda: kp.L1KRClassifier(norm_budget=0.3, search_branches=False),
     "SVMLW": lambda: baselines.SVMLW(2),
@@ -63,6 +64,7 @@ REGRESSORS = {
     "PathCV": lambda: kp.PathCV(
         kp.LpKTASelector(step=0.5), cv=2, n_features=[1, 2], references=False
     ),
+    "Joint": lambda: kp.JointPathSelector(2),
     "NMMKL": lambda: kp.NMMKLSelector(2),
     "L1KR": lambda: kp.L1KRRegressor(norm_budget=0.3, search_branches=False),
     "SVRLW": lambda: baselines.SVRLW(2),

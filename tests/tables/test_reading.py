@@ -99,7 +99,8 @@ def test_a_comparison_leaves_out_rows_without_a_target():
 
 
 SELECTORS = (
-    kp.PathCV, kp.LpKTASelector, kp.GMKLClassifier, kp.NMMKLSelector, kp.L1KRRegressor,
+    kp.PathCV, kp.LpKTASelector, kp.GMKLClassifier, kp.NMMKLSelector, kp.JointPathSelector,
+    kp.L1KRRegressor,
     kp.baselines.MRMR, kp.baselines.L1SVM, kp.baselines.HSICLasso, kp.baselines.Spectral,
 )  # fmt: skip
 
