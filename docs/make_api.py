@@ -18,7 +18,8 @@ GROUPS = {
     ),
     "Methods side by side": ("compare", "Comparison", "methods"),
     "Selectors": (
-        "LpKTASelector", "GMKLClassifier", "GMKLRegressor", "NMMKLSelector", "L1KRRegressor",
+        "LpKTASelector", "GMKLClassifier", "GMKLRegressor", "NMMKLSelector", "JointPathSelector",
+        "L1KRRegressor",
         "L1KRClassifier",
     ),
     "Baselines": ("baselines",),
