@@ -14,7 +14,7 @@ SCRIPTS = (
     "cold_start", "alignments", "path", "combined_kernels", "path_cv", "default_speed", "guides",
     "stability", "page", "million",
     "gmkl_many_kernels", "gmkl_many_rows", "gmkl", "gmkl_competitors", "nmmkl", "nmmkl_nonlinear",
-    "l1kr", "l1kr_branches", "l1kr_xor", "filters", "l1_paths", "hkl", "l1kr_prune",
+    "l1kr", "l1kr_branches", "l1kr_xor", "joint", "filters", "l1_paths", "hkl", "l1kr_prune",
 )  # fmt: skip
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 PAGE = HERE.parent / "docs" / "benchmarks.md"
