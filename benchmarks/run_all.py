@@ -15,7 +15,7 @@ SCRIPTS = (
     "stability", "page", "million",
     "gmkl_many_kernels", "gmkl_many_rows", "gmkl", "gmkl_competitors", "gmkl_solvers", "nmmkl",
     "nmmkl_nonlinear", "l1kr", "l1kr_branches", "l1kr_xor", "filters", "l1_paths", "hkl",
-    "l1kr_prune", "additive",
+    "l1kr_prune", "additive", "joint",
 )  # fmt: skip
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 PAGE = HERE.parent / "docs" / "benchmarks.md"

@@ -18,8 +18,8 @@ GROUPS = {
     ),
     "Methods side by side": ("compare", "Comparison", "methods"),
     "Selectors": (
-        "LpKTASelector", "GMKLClassifier", "GMKLRegressor", "NMMKLSelector", "L1KRRegressor",
-        "L1KRClassifier", "AdditivePathSelector",
+        "LpKTASelector", "AdditivePathSelector", "JointPathSelector", "GMKLClassifier",
+        "GMKLRegressor", "NMMKLSelector", "L1KRRegressor", "L1KRClassifier",
     ),
     "Baselines": ("baselines",),
     "Costs and sets of weights": (

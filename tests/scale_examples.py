@@ -61,6 +61,8 @@ MODELS = {
     ),
     "NMMKL": (lambda: kp.NMMKLSelector(2), LABELS),
     "NMMKL rbf": (lambda: kp.NMMKLSelector(2, kernel="rbf"), NUMBERS),
+    "Joint": (lambda: kp.JointPathSelector(2), LABELS),
+    "Joint numbers": (lambda: kp.JointPathSelector(2), NUMBERS),
     "L1KR": (lambda: _l1kr(kp.L1KRClassifier), LABELS),
     "L1KR numbers": (lambda: _l1kr(kp.L1KRRegressor), NUMBERS),
     "L1KR polynomial": (lambda: _l1kr(kp.L1KRRegressor, "polynomial", degree=5), NUMBERS),

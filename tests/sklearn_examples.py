@@ -22,6 +22,7 @@ COUNTS = {
     kp.AdditivePathSelector: 55,
     kp.GMKLClassifier: 68,
     kp.GMKLRegressor: 65,
+    kp.JointPathSelector: 47,
     kp.L1KRClassifier: 61,
     kp.L1KRRegressor: 57,
     kp.LpKTASelector: 55,

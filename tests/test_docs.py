@@ -129,7 +129,7 @@ def test_the_choice_of_a_method_runs():
         ('predictor="joint_rbf"', ONE),
     )
     scores = names["found"].scores
-    assert scores["l1kr"].mean[0] > scores["lp-kta"].mean[0] + 0.1
+    assert scores["joint"].mean[0] > scores["lp-kta"].mean[0] + 0.1
 
 
 def test_the_guide_to_tests_runs_and_shows_what_it_finds():
@@ -234,6 +234,13 @@ def test_the_guide_to_nmmkl_runs():
     names = run_page(GUIDE / "nmmkl.md")
     assert names["selector"].ratio_ <= names["selector"].bound_ * (1 + 1e-4)
     assert [point.names for point in names["path"]] == [("x2",), ("x0", "x1")]
+
+
+def test_the_guide_to_the_joint_path_runs():
+    names = run_page(GUIDE / "joint.md", ('predictor="joint_rbf"', ONE))
+    assert names["selector"].get_support(indices=True).tolist() == names["data"].relevant.tolist()
+    assert names["selector"].loo_loss_ < 0.4
+    assert names["model"].operating_point_.n_features == 2
 
 
 def shown_values(block: str) -> dict[str, str]:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from kernelpath.errors import DataError, ExtensionError, KernelPathError, PathFileError
     from kernelpath.estimators.additive import AdditivePathSelector
     from kernelpath.estimators.gmkl import GMKLClassifier, GMKLRegressor
+    from kernelpath.estimators.joint import JointPathSelector
     from kernelpath.estimators.l1kr import L1KRClassifier, L1KRRegressor
     from kernelpath.estimators.lp_kta import LpKTASelector
     from kernelpath.estimators.model_file import load_model
@@ -91,6 +92,7 @@ _HOME = {
     "CappedSimplex": "kernelpath.mkl.feasible_sets",
     "Box": "kernelpath.mkl.feasible_sets",
     "LpBall": "kernelpath.mkl.feasible_sets",
+    "JointPathSelector": "kernelpath.estimators.joint",
     "PathCV": "kernelpath.estimators.path_cv",
     "load_model": "kernelpath.estimators.model_file",
     "NestedScore": "kernelpath.evaluation.nested",
@@ -156,6 +158,7 @@ __all__ = [
     "GMKLClassifier",
     "GMKLRegressor",
     "GeneralizedKL",
+    "JointPathSelector",
     "JointRBFSVM",
     "KernelPathError",
     "KnockoffSelection",

@@ -64,6 +64,7 @@ SELECTORS = {
     "gmkl loss": kp.GMKLClassifier(regularizer=kp.Lp(1.5), loss=HuberHinge(2.0), strengths=3),
     "gmkl groups": kp.GMKLClassifier(regularizer=kp.MixedNorm([0, 0, 1, 1, 2, 2]), strengths=3),
     "gmkl random": kp.GMKLClassifier("product", strengths=2, random_state=3),
+    "joint": kp.JointPathSelector(3, "anova", start=kp.LpKTASelector(), max_rows=50),
     "nmmkl": kp.NMMKLSelector([1, 2, 3], kernel="rbf", ridge=0.2),
     "nmmkl groups": kp.NMMKLSelector([2, 4], groups=np.array([0, 0, 1, 1, 2, 2])),
     "l1kr": kp.L1KRClassifier(norm_budget=[0.1, 0.3], max_features=3),

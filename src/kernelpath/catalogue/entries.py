@@ -48,6 +48,13 @@ ENTRIES = (
         settings=("kernel", "C", "must_include", "feature_groups"),
     ),
     Method(
+        "joint", "Joint path", "path",
+        "features judged together, by the loss of rows left out in one kernel of them all",
+        "Cawley, Talbot. Fast exact leave-one-out cross-validation of sparse least-squares support "
+        "vector machines. Neural Networks, 2004.",
+        "joint", makers.joint, text="kernel", settings=("must_include",),
+    ),
+    Method(
         "l1kr", "L1KR", "path",
         "weights inside one kernel of all features, along their l1 path",
         "Li, Sminchisescu. The feature selection path in kernel methods. AISTATS, 2010.",

@@ -58,6 +58,13 @@ def nmmkl_compared(task: str, sizes: Any, *, kernel: str = "auto") -> Any:
     return BudgetChoices(list(sizes), kernel, task)
 
 
+def joint(task: str, sizes: Any, **settings: Any) -> Any:
+    """Path of features that are judged together."""
+    from kernelpath.estimators.joint import JointPathSelector
+
+    return JointPathSelector(task=task, **settings)
+
+
 def l1kr(task: str, sizes: Any) -> Any:
     """Path of L1KR."""
     from kernelpath.estimators.l1kr import L1KRClassifier, L1KRRegressor

@@ -33,6 +33,7 @@ KNOWN = {
     "kernelpath.estimators.additive": ("AdditivePathSelector",),
     "kernelpath.estimators.gmkl": ("GMKLClassifier", "GMKLRegressor"),
     "kernelpath.estimators.nmmkl": ("NMMKLSelector",),
+    "kernelpath.estimators.joint": ("JointPathSelector",),
     "kernelpath.estimators.l1kr": ("L1KRClassifier", "L1KRRegressor"),
     "kernelpath.estimators.rankers": ("Ranker",),
     "kernelpath.baselines": (

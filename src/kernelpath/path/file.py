@@ -45,6 +45,7 @@ from kernelpath.utils.progress import working
 EXTENSION_MODULES = {
     "lp-kta": "kernelpath.tracers.lp_kta.trace",
     "additive": "kernelpath.tracers.additive.path",
+    "joint": "kernelpath.tracers.joint.path",
 }
 TURN = EventTable.KINDS.index("turn")
 
