@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from kernelpath.comparison import Comparison, compare
     from kernelpath.errors import DataError, ExtensionError, KernelPathError, PathFileError
     from kernelpath.estimators.additive import AdditivePathSelector
+    from kernelpath.estimators.auto import AutoPathSelector
     from kernelpath.estimators.gmkl import GMKLClassifier, GMKLRegressor
     from kernelpath.estimators.joint import JointPathSelector
     from kernelpath.estimators.l1kr import L1KRClassifier, L1KRRegressor
@@ -76,6 +77,7 @@ _HOME = {
     "compare": "kernelpath.comparison",
     "methods": "kernelpath.catalogue",
     "LpKTASelector": "kernelpath.estimators.lp_kta",
+    "AutoPathSelector": "kernelpath.estimators.auto",
     "AdditivePathSelector": "kernelpath.estimators.additive",
     "GMKLClassifier": "kernelpath.estimators.gmkl",
     "GMKLRegressor": "kernelpath.estimators.gmkl",
@@ -142,6 +144,7 @@ __all__ = [
     "AccuracyDisplay",
     "AdditivePathSelector",
     "AlignmentTest",
+    "AutoPathSelector",
     "Box",
     "CappedSimplex",
     "CertificateDisplay",

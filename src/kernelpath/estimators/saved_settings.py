@@ -31,6 +31,7 @@ Arrays = dict[str, np.ndarray]
 KNOWN = {
     "kernelpath.estimators.lp_kta": ("LpKTASelector",),
     "kernelpath.estimators.additive": ("AdditivePathSelector",),
+    "kernelpath.estimators.auto": ("AutoPathSelector",),
     "kernelpath.estimators.gmkl": ("GMKLClassifier", "GMKLRegressor"),
     "kernelpath.estimators.nmmkl": ("NMMKLSelector",),
     "kernelpath.estimators.joint": ("JointPathSelector",),
