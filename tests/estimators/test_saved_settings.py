@@ -56,6 +56,7 @@ SELECTORS = {
     "default": None,
     "lp-kta": kp.LpKTASelector(step=0.2, divergence="kl"),
     "additive": kp.AdditivePathSelector(n_strengths=12, ridge=0.5, bandwidth=(1.0, 0.5)),
+    "auto": kp.AutoPathSelector(candidates=["additive", "lp-kta"], cv=2),
     "gmkl": kp.GMKLClassifier(strengths=4),
     "gmkl product": kp.GMKLClassifier("product", kp.L1(0.1), strengths=[0.5, 0.1]),
     "gmkl parts": kp.GMKLClassifier(

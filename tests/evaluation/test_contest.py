@@ -97,7 +97,7 @@ def test_nested_scores_choose_anew(table):
     chooser = kp.AutoPathSelector(candidates=["lp-kta", "additive"])
     options = {"cv": 2, "predictor": kp.JointRBFSVM(1.0, 10.0), "references": False}
     model = kp.PathCV(chooser, n_features=[1, 2], nested=True, **options).fit(X[:80], y[:80])
-    assert len(model.nested_score_.scores) == 2
+    assert len(model.nested_score_.per_fold) == 2
 
 
 def test_the_choice_depends_on_rows_and_weights(table):

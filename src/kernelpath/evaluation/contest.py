@@ -181,7 +181,9 @@ def _hopeful(
     scores: NDArray[np.float64], chance: NDArray[np.float64], live: list[int]
 ) -> list[int]:
     """Candidates that are near the best in any fold."""
+    if not live:
+        return []
     areas = scores[live].mean(axis=2)
-    best = areas.max(axis=0, initial=-np.inf)
-    margin = HOPELESS * (best - np.where(np.isfinite(chance), chance, -np.inf))
+    best = areas.max(axis=0)
+    margin = np.where(np.isfinite(chance), HOPELESS * (best - chance), np.inf)
     return [i for i, own in zip(live, areas) if (own >= best - margin).any()]
