@@ -448,7 +448,7 @@ NMMKL = {
 }
 
 
-JOINT = {
+JOINT_PATH = {
     "classes": fit_of(lambda: kp.JointPathSelector(3), two_classes),
     "numbers": fit_of(lambda: kp.JointPathSelector(kernel="anova"), numbers),
     "frame": fit_of(lambda: kp.JointPathSelector(2), frame),
@@ -656,7 +656,7 @@ JOBS: dict[str, Job] = {
     **{f"lp_kta.{name}": one for name, one in LP_KTA.items()},
     **{f"gmkl.{name}": one for name, one in GMKL.items()},
     **{f"nmmkl.{name}": one for name, one in NMMKL.items()},
-    **{f"joint.{name}": one for name, one in JOINT.items()},
+    **{f"joint.{name}": one for name, one in JOINT_PATH.items()},
     **{f"l1kr.{name}": one for name, one in L1KR.items()},
     "baselines": baselines,
     **{f"path_cv.{name}": one for name, one in PATH_CV.items()},
