@@ -465,6 +465,14 @@ NMMKL = {
 }
 
 
+JOINT_PATH = {
+    "classes": fit_of(lambda: kp.JointPathSelector(3), two_classes),
+    "numbers": fit_of(lambda: kp.JointPathSelector(kernel="anova"), numbers),
+    "frame": fit_of(lambda: kp.JointPathSelector(2), frame),
+    "sparse": fit_of(lambda: kp.JointPathSelector(2, max_columns=12), sparse_counts),
+}
+
+
 def _nmmkl_solvers(out: Recorder) -> None:
     X, y = two_classes(60, 8)
     for solver in ("newton", "spg", "pgd", "working_set", "primal"):
@@ -666,6 +674,7 @@ JOBS: dict[str, Job] = {
     **{f"additive.{name}": one for name, one in ADDITIVE.items()},
     **{f"gmkl.{name}": one for name, one in GMKL.items()},
     **{f"nmmkl.{name}": one for name, one in NMMKL.items()},
+    **{f"joint.{name}": one for name, one in JOINT_PATH.items()},
     **{f"l1kr.{name}": one for name, one in L1KR.items()},
     "baselines": baselines,
     **{f"path_cv.{name}": one for name, one in PATH_CV.items()},

@@ -68,7 +68,7 @@ class JointPathSelector(PathSelector):
         ``"rbf"``: :math:`\exp(-\tfrac ck \sum_j D_j) + 1`, ``D_j`` being squared distances in
         feature ``j`` alone and ``k`` their number.  ``"anova"``:
         :math:`\prod_j (1 + \tfrac ck k_j)`, with kernels of one feature; effects of features alone
-        count more.  It takes several times as long.
+        count more.  It takes up to three times as long.
     start : "elimination", sequence of columns, estimator or callable
         Order whose first columns are exchanged: that of the elimination; or another one, which then
         also ranks what comes after them: columns by name or position, the best first, or what
