@@ -131,7 +131,7 @@ def test_others_say_who_takes_them(selector, y):
         assert "scoring=" in str(caught.value)
         return
     assert "must be one-dimensional" in str(caught.value)
-    assert "kp.alignments and kp.LpKTASelector" in str(caught.value)
+    assert "kp.alignments, kp.LpKTASelector and kp.AdditivePathSelector" in str(caught.value)
 
 
 def test_a_path_of_several_columns_is_kept_in_its_file(tmp_path):
