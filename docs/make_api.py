@@ -18,7 +18,7 @@ GROUPS = {
     ),
     "Methods side by side": ("compare", "Comparison", "methods"),
     "Selectors": (
-        "LpKTASelector", "AdditivePathSelector", "JointPathSelector", "GMKLClassifier",
+        "LpKTASelector", "AdditivePathSelector", "JointPathSelector", "AutoPathSelector", "GMKLClassifier",
         "GMKLRegressor", "NMMKLSelector", "L1KRRegressor", "L1KRClassifier",
     ),
     "Baselines": ("baselines",),

@@ -335,3 +335,10 @@ def test_links_of_the_pages_lead_somewhere():
     for page in pages:
         for link in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
             assert (page.parent / link).exists(), f"{page.name}: {link}"
+
+
+def test_the_guide_to_the_choice_of_a_path_runs_and_shows_what_it_finds():
+    names = run_page(GUIDE / "auto.md")
+    assert names["selector"].chosen_ == "interaction"
+    assert names["model"].operating_point_.n_features == 2
+    assert names["model"].contest_.name == "interaction"
