@@ -18,7 +18,8 @@ GROUPS = {
     ),
     "Methods side by side": ("compare", "Comparison", "methods"),
     "Selectors": (
-        "LpKTASelector", "AdditivePathSelector", "JointPathSelector", "AutoPathSelector", "GMKLClassifier",
+        "LpKTASelector", "AdditivePathSelector", "JointPathSelector", "AutoPathSelector",
+        "GMKLClassifier",
         "GMKLRegressor", "NMMKLSelector", "L1KRRegressor", "L1KRClassifier",
     ),
     "Baselines": ("baselines",),
