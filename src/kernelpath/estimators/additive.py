@@ -90,7 +90,8 @@ class AdditivePathSelector(PathSelector):
     max_features : int
         The path ends where so many features have a weight.
     tol : float
-        Gap at every point, relative to the objective.
+        Gap to reach at every point, relative to the objective.  A point that takes too many steps
+        keeps the gap that it has, which ``path_.gaps`` tells, and a warning if it is large.
     task : {"auto", "classification", "regression"}
         What ``y`` holds, each of its columns for itself.
     n_jobs : int, optional

@@ -163,6 +163,8 @@ class Tracer:
                 break
             if len(above):
                 own.add(_largest(screening.bounds, above, _room(own)))
+            elif not solved.closed:  # the gap is left as it is, and said
+                break
             else:
                 inner *= TIGHTER
         return self._record(strength, max(gap, 0.0) / solved.value if solved.value > 0 else 0.0)

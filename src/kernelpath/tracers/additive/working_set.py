@@ -13,7 +13,7 @@ from kernelpath.tracers.additive.problem import Array, Factors, GroupLasso
 
 SWEEPS = 5  # over groups with a weight, for each one over all
 REMEMBERED = 5  # iterates that are extrapolated from
-MOST_SWEEPS = 2000  # over all groups, at one strength
+MOST_SWEEPS = 400  # over all groups, at one strength
 RIDGE = 1e-10  # of the steps that are combined
 NOTHING = 1e-12  # of the curvature of a factor
 
@@ -30,11 +30,14 @@ class Solved:
         Point of the dual, before it is shortened.
     products : ndarray of shape (n_groups,)
         Norms of the products of ``theta`` with the factors of the working set.
+    closed : bool
+        Whether the gap among these groups is closed.
     """
 
     value: float
     theta: Array
     products: Array
+    closed: bool = False
 
 
 class WorkingSet:
@@ -105,9 +108,9 @@ class WorkingSet:
                 self._sweep(support, strength)
             trail.add(self.weights, self.intercepts)
             found = self.state(strength)
-            if found.value - problem.dual(found.theta, found.products, strength) <= (
-                tol * found.value
-            ):
+            gap = found.value - problem.dual(found.theta, found.products, strength)
+            if gap <= tol * found.value:
+                found.closed = True
                 break
         return found
 
