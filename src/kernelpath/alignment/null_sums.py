@@ -70,7 +70,8 @@ class WidthTables:
         """What the compiled loops take, with the zeros that the sums need on both sides."""
         return (
             self.rates / self.rates[0], self.octave, self.tables, self.reach,
-            int(self.reach.max()) + 1, _grid_loops.SHARES, _grid_loops.MIDDLE,
+            int(self.reach.max()) + 1, _grid_loops.FINER if self.resolution == RESOLUTION else 0,
+            _grid_loops.SHARES, _grid_loops.FEW_SHARES, _grid_loops.MIDDLE,
         )  # fmt: skip
 
     @staticmethod
@@ -84,19 +85,15 @@ class WidthTables:
         least = LEFT_OUT[resolution]
         found = [[_table(rate * s * s, shift, least) for rate, shift in FORMS] for s in spacing]
         reach = np.array([[len(table) for table in own] for own in found])
-        padded = np.zeros((len(widths), len(FORMS), 2 * reach.max()))
+        padded = np.zeros((len(widths), len(FORMS), reach.max()))
         for w, own in enumerate(found):
             for i, table in enumerate(own):
-                whole = np.concatenate([table[: 0 if FORMS[i][1] == 0 else None : -1], table])
-                padded[w, i, : len(whole)] = whole if i in TWO_SIDED else 0.0
-                if i not in TWO_SIDED:
-                    padded[w, i, : len(table)] = table
+                padded[w, i, : len(table)] = table
         return WidthTables(resolution, 1.0 / widths**2, octave, padded, reach, place)
 
 
 FORMS = ((0.5, 0.0), (1.0, 0.0), (1.0, 0.5), (1.5, 0.0), (0.75, 0.0))
 """Rate and shift of the tables, in the order of ``_grid_loops``."""
-TWO_SIDED = (_grid_loops.ONE, _grid_loops.TWO, _grid_loops.BETWEEN)
 
 
 def _table(rate: float, shift: float, least: float) -> Array:
