@@ -1,10 +1,10 @@
 """Compiled loops of the null moments: a column becomes weights on a grid, once for all widths.
 
 A value adds powers of its place in its bin to the moments of the bin; a fixed matrix turns these
-into weights on the eight grid points around (interpolation by a polynomial of degree 7).  Where rows
-are many, four points of a grid four times finer are as exact and half the work for each of them.
-From then on the column *is* its grid: sums over rows of a smooth function, and over pairs of rows of
-a smooth function of the difference, are sums over grid points.  Columns of few values are their
+into weights on the eight grid points around (interpolation by a polynomial of degree 7).  Where
+rows are many, four points of a grid four times finer are as exact, and half the work for each row.
+From then on the column *is* its grid: sums over rows of a smooth function, and over pairs of rows
+of a smooth function of the difference, are sums over grid points.  Columns of few values are their
 values.
 """
 
@@ -42,13 +42,13 @@ MIDDLE = SHARES[: POINTS // 2, 0].copy()  # of a point half way between two, on 
 
 
 @compiled(part=True)
-def _add_values(x, anchor, inverse, first, moments):
-    """Add values to the moments (n_bins, 8) of the bins from ``first`` on."""
+def _add_values(x, group, anchor, inverse, first, moments):
+    """Add values to the moments (n_classes, n_bins, 8) of the bins from ``first`` on."""
     for i in range(x.shape[0]):
-        place = (x[i] - anchor) * inverse
-        b = math.floor(place)
+        place = (x[i] - anchor) * inverse - first
+        b = int(place)
         t = place - b - 0.5
-        row = moments[int(b) - first]
+        row = moments[group[i], b]
         t2 = t * t
         t4 = t2 * t2
         row[0] += 1.0
@@ -66,28 +66,27 @@ def _add_weighted(x, columns, start, anchor, inverse, first, moments):
     """Add values with weights: column ``k`` to ``moments[k]``."""
     power = np.empty(POINTS)
     for i in range(x.shape[0]):
-        place = (x[i] - anchor) * inverse
-        b = math.floor(place)
+        place = (x[i] - anchor) * inverse - first
+        b = int(place)
         t = place - b - 0.5
         power[0] = 1.0
         for a in range(1, POINTS):
             power[a] = power[a - 1] * t
-        bin_ = int(b) - first
         for k in range(columns.shape[0]):
             w = columns[k, start + i]
-            row = moments[k, bin_]
+            row = moments[k, b]
             for a in range(POINTS):
                 row[a] += w * power[a]
 
 
 @compiled(part=True)
-def _add_few(x, anchor, inverse, first, moments):
-    """The same with four powers, to moments (n_bins, 4)."""
+def _add_few(x, group, anchor, inverse, first, moments):
+    """The same with four powers, to moments (n_classes, n_bins, 4)."""
     for i in range(x.shape[0]):
-        place = (x[i] - anchor) * inverse
-        b = math.floor(place)
+        place = (x[i] - anchor) * inverse - first
+        b = int(place)
         t = place - b - 0.5
-        row = moments[int(b) - first]
+        row = moments[group[i], b]
         t2 = t * t
         row[0] += 1.0
         row[1] += t
@@ -99,15 +98,14 @@ def _add_few(x, anchor, inverse, first, moments):
 def _add_few_weighted(x, columns, start, anchor, inverse, first, moments):
     """Values with weights, four powers."""
     for i in range(x.shape[0]):
-        place = (x[i] - anchor) * inverse
-        b = math.floor(place)
+        place = (x[i] - anchor) * inverse - first
+        b = int(place)
         t = place - b - 0.5
-        bin_ = int(b) - first
         t2 = t * t
         t3 = t2 * t
         for k in range(columns.shape[0]):
             w = columns[k, start + i]
-            row = moments[k, bin_]
+            row = moments[k, b]
             row[0] += w
             row[1] += w * t
             row[2] += w * t2
@@ -270,24 +268,23 @@ def _all_widths(
 
 
 @compiled(part=True)
-def _levels_by_class(x, starts, levels, counts):
+def _levels_by_class(x, group, levels, counts):
     """Find the different values and how often each class has them.
 
     Returns their number, ``MOST_LEVELS + 1`` if they are more.
     """
     size = 0
-    for g in range(starts.shape[0] - 1):
-        last = 0
-        for i in range(starts[g], starts[g + 1]):
-            last = level_of(x[i], levels, size, last)
-            if last < 0:
-                if size == MOST_LEVELS:
-                    return MOST_LEVELS + 1
-                levels[size] = x[i]
-                counts[:, size] = 0.0
-                last = size
-                size += 1
-            counts[g, last] += 1.0
+    last = 0
+    for i in range(x.shape[0]):
+        last = level_of(x[i], levels, size, last)
+        if last < 0:
+            if size == MOST_LEVELS:
+                return MOST_LEVELS + 1
+            levels[size] = x[i]
+            counts[:, size] = 0.0
+            last = size
+            size += 1
+        counts[group[i], last] += 1.0
     return size
 
 
@@ -331,7 +328,8 @@ def _bins(low, high, step, n_values, finer):
         finer = 0
     inverse = 2.0**finer / step
     first = math.floor((low - anchor) * inverse)
-    return anchor, inverse, first, math.floor((high - anchor) * inverse) - first + 1, finer
+    n_bins = math.floor((high - anchor) * inverse) - first + 2  # one for rounding
+    return anchor, inverse, first, n_bins, finer
 
 
 @compiled(part=True)
@@ -355,22 +353,20 @@ def _room_of_levels(n_columns):
 
 @compiled()
 def sums_by_class(
-    values, features, order, starts, combine, low, high, gamma, step, rates, octave, tables, reach,
-    pad, finer, shares, few_shares, middle, n_levels, sums, forms,
+    values, features, group, combine, low, high, gamma, step, rates, octave, tables, reach, pad,
+    finer, shares, few_shares, middle, n_levels, sums, forms,
 ):  # fmt: skip
     """Sums (n_features, n_widths, 8) and forms (n_features, n_widths, n_columns) of RBF kernels.
 
-    Row ``features[f]`` of the feature-major ``values`` has class ``g`` at
-    ``order[starts[g]:starts[g + 1]]``; ``combine`` turns sums of the classes into those of the
-    weights and the target columns.  ``step`` is the spacing of the finest grid, 0 for columns that
-    are left out; width ``w`` is ``gamma * rates[w]``, on a grid coarser by ``2**octave[w]``.  Values
-    may go to bins ``2**finer`` times finer, to fewer points.
-    ``n_levels`` becomes the number of different values, where they are few.
+    Feature ``f`` is row ``features[f]`` of the feature-major ``values``; ``combine`` turns sums of
+    the classes, ``group`` of each row, into those of the weights and the target columns.  ``step``
+    is the spacing of the finest grid, 0 for columns that are left out; width ``w`` is
+    ``gamma * rates[w]``, on a grid coarser by ``2**octave[w]``.  Values may go to bins ``2**finer``
+    times finer, to fewer points.  ``n_levels`` becomes the number of different values, where they
+    are few.
     """
-    n = order.shape[0]
-    n_classes = starts.shape[0] - 1
-    n_columns = combine.shape[0]
-    x = np.empty(n)
+    n = group.shape[0]
+    n_columns, n_classes = combine.shape
     levels, mixed, weight, few, K = _room_of_levels(n_columns)
     counts = np.empty((n_classes, MOST_LEVELS))
     missing = np.zeros(n_columns)
@@ -380,10 +376,8 @@ def sums_by_class(
     for f in range(features.shape[0]):
         if not step[f] > 0.0:
             continue
-        source = values[features[f]]
-        for i in range(n):
-            x[i] = source[order[i]]
-        size = _levels_by_class(x, starts, levels, counts)
+        x = values[features[f]]
+        size = _levels_by_class(x, group, levels, counts)
         n_levels[f] = size
         if size <= MOST_LEVELS:
             _mix(combine, counts, size, mixed)
@@ -399,16 +393,14 @@ def sums_by_class(
             moments = np.empty((n_classes, n_bins, points))
             plain = np.empty((n_classes, size))
             grid, other, rows, scratch, flipped = _room(n_columns, size, pad)
+        moments[:, :n_bins] = 0.0
+        plain[:, :size] = 0.0
+        if halved:
+            _add_few(x, group, anchor, inverse, first, moments)
+        else:
+            _add_values(x, group, anchor, inverse, first, moments)
         for g in range(n_classes):
-            moments[g, :n_bins] = 0.0
-            plain[g, :size] = 0.0
-            own = x[starts[g] : starts[g + 1]]
-            if halved:
-                _add_few(own, anchor, inverse, first, moments[g])
-                _spread(moments[g, :n_bins], few_shares, flipped, plain[g])
-            else:
-                _add_values(own, anchor, inverse, first, moments[g])
-                _spread(moments[g, :n_bins], shares, flipped, plain[g])
+            _spread(moments[g, :n_bins], few_shares if halved else shares, flipped, plain[g])
         grid[:, : 2 * pad + size + 32] = 0.0
         _mix(combine, plain, size, grid[:, pad:])
         _all_widths(
@@ -459,9 +451,7 @@ def sums_by_column(
             _add_weighted(x, columns, start, anchor, inverse, first, moments)
         grid[:, : 2 * pad + size + 32] = 0.0
         for k in range(n_columns):
-            _spread(
-                moments[k, :n_bins], few_shares if halved else shares, flipped, grid[k, pad:]
-            )
+            _spread(moments[k, :n_bins], few_shares if halved else shares, flipped, grid[k, pad:])
         _all_widths(
             grid, other, first - points // 2 + 1, size, halved, pad, absent[f], n, octave, tables,
             reach, rows, scratch, middle, sums[f], forms[f],

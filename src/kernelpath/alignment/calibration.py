@@ -39,6 +39,7 @@ GRID_ERROR = 5e-5
 """What an alignment found on a grid may be off, in units of itself or 1."""
 
 ALIKE = 1e-3  # share of the largest trace
+JUDGED = 8192  # columns at a time
 
 
 @dataclass(frozen=True)
@@ -108,6 +109,8 @@ def calibrate(
     scales = Contraction(target, kernel, "exact", 1e-8)  # which knows the median distance
     null = _Null(target)
     result = CalibratedResult.empty(source.n_features, len(factors))
+    whole = ColumnSums.empty(source.n_features, len(own), len(contraction.columns) - 1)
+    widths = np.empty((source.n_features, len(own)))
 
     def work(features: slice, block: ColumnBlock, _: None) -> None:
         constant, scale = column_scales(block, scales, bandwidth)
@@ -116,13 +119,8 @@ def calibrate(
             gammas[:] = gamma[features]
         found = contraction.run(block, gammas, constant)
         contraction.refine(block, gammas, null.blurred(found) & ~constant, found)
-        null.judge(found, constant, result, features, own)
-        best = result.log_p_by_width[features, : len(own)].argmin(axis=1)
-        result.gamma[features] = gammas[best, np.arange(len(best))]
-        if len(own) > 1 or not kernel.scale_free:
-            result.width[features] = np.where(constant, np.nan, np.asarray(own)[best])
-        if formula_code(kernel) == codes.RBF and method != "exact":
-            result.bounds[features] = GRID_ERROR * np.maximum(result.values[features], 1.0)
+        whole.take(features, found)
+        widths[features] = gammas.T
         result.constant[features] = constant
         result.center[features] = block.statistics.mean
 
@@ -130,6 +128,14 @@ def calibrate(
         return source.open(features, contraction.columns), None
 
     over_columns(work, opened, source, n_jobs, progress)
+    for start in range(0, source.n_features, JUDGED):  # of a few columns it would take as long
+        null.judge(whole, result, slice(start, start + JUDGED), own)
+    best = result.log_p_by_width[:, : len(own)].argmin(axis=1)
+    result.gamma[:] = widths[np.arange(len(best)), best]
+    if len(own) > 1 or not kernel.scale_free:
+        result.width[:] = np.where(result.constant, np.nan, np.asarray(own)[best])
+    if formula_code(kernel) == codes.RBF and method != "exact":
+        result.bounds[:] = GRID_ERROR * np.maximum(result.values, 1.0)
     return result
 
 
@@ -166,13 +172,13 @@ class _Null:
 
     def judge(
         self,
-        found: ColumnSums,
-        constant: NDArray[np.bool_],
+        whole: ColumnSums,
         result: CalibratedResult,
         features: slice,
         own: tuple[float, ...],
     ) -> None:
         """Write down what the sums of some columns say."""
+        found, constant = whole.of(features), result.constant[features]
         statistics = found.forms @ self.factors**2
         moments = permutation_moments(self.n, found.sums, self.sums, found.negligible[:, None])
         z = moments.standardised(statistics)
