@@ -12,6 +12,7 @@ same columns and permutations.  Exact: against dense matrices.
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import warnings
 from collections.abc import Callable
@@ -25,9 +26,10 @@ from scipy import stats  # noqa: E402
 from sklearn.feature_selection import SelectFdr, f_classif  # noqa: E402
 
 import kernelpath as kp  # noqa: E402
-from common import Report, alternating, load_shared  # noqa: E402
+from common import OUT, Report, alternating, load_shared  # noqa: E402
 from kernelpath.errors import ConstantColumnWarning  # noqa: E402
 
+TITLE = "P-values of alignments"
 SHAPES: dict[str, Callable[[np.random.Generator, tuple[int, int]], np.ndarray]] = {
     "normal": lambda rng, shape: rng.normal(size=shape),
     "uniform": lambda rng, shape: rng.random(shape),
@@ -321,14 +323,21 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="P-values of alignments.")
     parser.add_argument("--part", nargs="*", choices=list(PARTS), default=list(PARTS))
     given = parser.parse_args()
-    report = Report("significance", "P-values of alignments")
-    print(report.title)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConstantColumnWarning)
         for part in given.part:
+            report = Report(f"significance-{part}", TITLE)
+            print(f"{TITLE}: {part}")
             PARTS[part](report)
-    if given.part == list(PARTS):
-        report.save()
+            report.save()
+    whole = Report("significance", TITLE)
+    for part in PARTS:  # also those that were measured before
+        file = OUT / f"significance-{part}.json"
+        if file.exists():
+            content = json.loads(file.read_text())
+            whole.rows += content["rows"]
+            whole.notes += content["notes"]
+    whole.save()
 
 
 if __name__ == "__main__":

@@ -269,3 +269,12 @@ def discovered_by_e_values(p, level):
 def worst_z(found, expected):
     """Largest error of standardised statistics, in units of themselves or 1."""
     return float(np.max(np.abs(found - expected) / np.maximum(1.0, np.abs(expected))))
+
+
+def least_p(X, y, task, orders, factors=(1.0, 0.5, 0.25), kernel="rbf"):
+    """The least combined p-value of all columns for each order of the target, one by one."""
+    found = []
+    for order in orders:
+        z, skewness = table_chance(X, np.asarray(y)[order], task, kernel, factors)
+        found.append(min(cauchy(p) for p in pearson_p(z, skewness)))
+    return np.array(found)

@@ -10,7 +10,16 @@ import math
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammainc, gammaincc, gammaln, log_ndtr, logsumexp
+from scipy.special import (
+    gammainc,
+    gammaincc,
+    gammainccinv,
+    gammaincinv,
+    gammaln,
+    log_ndtr,
+    logsumexp,
+    ndtri,
+)
 
 from kernelpath.utils.compiled import compiled
 
@@ -50,6 +59,23 @@ def log_pearson_tail(z: Array, skewness: Array) -> Array:
         shape = 4.0 / skewness[down] ** 2
         out[down] = _log_bounded_tail(shape, z[down])
     return out
+
+
+def pearson_quantile(p: float, skewness: Array) -> Array:
+    """Where the tail of :func:`log_pearson_tail` has the probability ``p``.
+
+    Examples
+    --------
+    >>> pearson_quantile(0.05, np.array([0.0, 1.0, -1.0])).round(3)
+    array([1.645, 1.877, 1.317])
+    """
+    skewness = np.asarray(skewness, dtype=np.float64)
+    shape = 4.0 / np.maximum(np.abs(skewness), SYMMETRIC[1]) ** 2
+    up = (gammainccinv(shape, p) - shape) / np.sqrt(shape)
+    down = (shape - gammaincinv(shape, p)) / np.sqrt(shape)
+    skewed = np.where(skewness > 0, up, down)
+    straight = (skewness <= SYMMETRIC[1]) & (skewness >= SYMMETRIC[0])
+    return np.where(straight, -ndtri(p), skewed)
 
 
 def _log_bounded_tail(shape: Array, z: Array) -> Array:
