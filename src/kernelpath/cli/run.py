@@ -224,13 +224,13 @@ def trace(
     seconds = time.perf_counter() - start
     counts = describe_counts(table, left_out, ever_selected(path))
     test = known_test(path, table, y, path.provenance.get("task", "auto"))
-    known = test_measures(test)
-    run = Run(method, path, point, int(point.n_selected), seconds, notes, known, None, counts)
-    run = replace(run, test=test)
+    measures: Measures = {}
     alignments = getattr(selector, "alignments_", None)
     if alignments is not None:
-        run.measures["alignment"] = lambda i: float(alignments[i])
-    return run
+        measures["alignment"] = lambda i: float(alignments[i])
+    measures |= test_measures(test)
+    size = int(point.n_selected)
+    return Run(method, path, point, size, seconds, notes, measures, counts=counts, test=test)
 
 
 def _traced(selector: Any, X: Any, y: Any) -> FeaturePath:
@@ -288,7 +288,7 @@ def score_table(
     point = model._run.point_at(chosen)
     study = model._run.study
     test = known_test(model.path_, study.rows, study.y, model.task_)
-    measures = test_measures(test) | {"share_of_folds": fold_share(model, chosen)}
+    measures: Measures = {"share_of_folds": fold_share(model, chosen)} | test_measures(test)
     costs = getattr(model._run.study.constraints, "costs", None)
     if costs is not None:
         measures["cost"] = lambda column: float(costs[column])

@@ -28,7 +28,7 @@ function drawVolcano(width) {
   const root = picture(width, height, "Alignment and p-value of the features", words);
   if (top > ORDER) root.append(svg("rect", { class: "frame", x: box.left, y: box.top, width: box.right - box.left, height: y.place(ORDER) - box.top }));
   axes(root, box, x, y, "alignment", "−log₁₀ p");
-  if (top > ORDER) label(root, box.left + 8, box.top + 16, "an order, no probability", { class: "axis small" });
+  if (top > ORDER) label(root, box.left + 8, box.top + 16, small ? "an order" : "an order, no probability", { class: "axis small" });
   const xs = alignment.map(place), ys = heights.map(y.place);
   for (const which of [0, 1]) {
     found.forEach((one, i) => {
@@ -56,7 +56,7 @@ function spaced(ticks, room) {
 // Names of the first features beside their dots, where nothing else is.
 function names(root, box, xs, ys, places, width) {
   const size = letter(), taken = xs.map((x, i) => [x - 4, x + 4, ys[i] - 4, ys[i] + 4]);
-  taken.push([box.left, box.left + 160, box.top, box.top + 24]); // the words on what is above
+  taken.push([box.left, box.left + (narrow(width) ? 70 : 160), box.top, box.top + 24]); // the words on what is above
   const free = (one) => taken.every((other) => one[1] < other[0] || one[0] > other[1] || one[3] < other[2] || one[2] > other[3]);
   places.slice(0, 12).forEach((place, i) => {
     const text = fit(fullName(place), 130, size);
