@@ -218,9 +218,12 @@ def pearson_p(z, skewness):
 
 
 def cauchy(p):
-    """One p-value of several: the mean of cotangents, each p at most 0.99."""
+    """One p-value of several: the mean of cotangents, each p at most 0.99, and a tenth more."""
     t = np.mean(1.0 / np.tan(np.pi * np.minimum(p, 0.99)))
-    return min(np.arctan2(1.0, t) / np.pi, 1.0)
+    q = min(np.arctan2(1.0, t) / np.pi, 1.0)
+    if np.ptp(np.log(np.maximum(p, 1e-300))) <= 1e-4:  # there was no choice
+        return q
+    return q * (1.0 + 0.1 * (1.0 - q))
 
 
 def count_p(n, positive, chosen, seen):
