@@ -428,3 +428,9 @@ def test_other_settings():
             _of([0.1]).adjusted(method)
         with pytest.raises(ValueError, match="method must be one of"):
             _of([0.1]).discoveries(0.1, method)
+
+
+def test_weights_are_refused():
+    X, y = _table()
+    with pytest.raises(kp.DataError, match="takes no sample_weight: rows of different weight"):
+        kp.alignment_test(X, y, sample_weight=np.ones(N))

@@ -46,6 +46,7 @@ def alignment_test(
     level: float = 0.1,
     random_state: Any = None,
     progress: Callable[[int, int], None] | None = None,
+    sample_weight: None = None,
 ) -> AlignmentTest:
     r"""Test every feature for a relation to the target, linear or not.
 
@@ -76,6 +77,8 @@ def alignment_test(
         that a permutation takes about a fifth of the time of the test.  0: none.
     random_state : int, RandomState or None
         For permutations of either kind.
+    sample_weight : None
+        Refused: rows of different weight cannot be exchanged.
 
     Returns
     -------
@@ -83,9 +86,7 @@ def alignment_test(
 
     Notes
     -----
-    P-values of single widths are within about 10 % of nominal down to 0.001; combined ones are at
-    most about 1.5 times too eager at 0.001.  Sample weights are not taken: rows of different weight
-    cannot be exchanged.
+    NOTES_HERE
 
     References
     ----------
@@ -108,6 +109,11 @@ def alignment_test(
     >>> test.discoveries(0.05, "max").tolist()
     [2]
     """
+    if sample_weight is not None:
+        raise DataError(
+            "A test takes no sample_weight: rows of different weight cannot be exchanged. Leave it "
+            "out, or repeat rows that stand for several."
+        )
     if method not in ("auto", "exact"):
         raise not_one_of("method", method, ("auto", "exact"))
     checks.real("level", level, above=0, below=1)
