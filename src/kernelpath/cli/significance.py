@@ -190,12 +190,12 @@ class TestRun:
 
     def rows(self, columns: Sequence[int]) -> list[dict[str, Any]]:
         """What is known of some features, as plain values."""
-        test, found = self.test, set(self.found)
+        test, found, names = self.test, set(self.found), self.test.feature_names
         p_value, q_value = test.p_value, test.adjusted(self.settings.adjust)
         return [
             {
                 "rank": rank,
-                "name": str(test.feature_names[j]),
+                "name": str(names[j]),
                 "alignment": float(test.alignment[j]),
                 "z": float(test.z[j]),
                 "p_value": float(p_value[j]),

@@ -108,9 +108,9 @@ class SignificanceDisplay(Picture):
         if kind not in KINDS:
             raise not_one_of("kind", kind, KINDS)
         found = np.isin(np.arange(len(test.log_p)), test.discoveries(level, method))
-        varies = ~np.isnan(test.z)
+        varies, names = ~np.isnan(test.z), test.feature_names
         return cls(
-            names=[str(test.feature_names[i]) for i in np.flatnonzero(varies)],
+            names=[str(names[i]) for i in np.flatnonzero(varies)],
             alignment=floats(test.alignment[varies]),
             log_p=floats(test.log_p[varies]),
             found=found[varies],
