@@ -86,9 +86,9 @@ def alignment_test(
 
     Notes
     -----
-    Over null columns of ten shapes, with 40 to 2,000 rows, p-values below 0.001 are 0.9 to 1.2 times
-    as frequent as they should be, for a single shape up to 1.6 times, and below 0.0001 up to 1.7
-    times (benchmarks/significance.py).
+    Over null columns of ten shapes and 40 to 2,000 rows, p-values below 0.001 are 0.9 to 1.2 times
+    as frequent as they should be, for a single shape up to 1.6 times, and those below 0.0001 up to
+    1.7 times (benchmarks/significance.py).
 
     References
     ----------

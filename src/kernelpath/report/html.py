@@ -338,7 +338,7 @@ def _real(summary: Mapping[str, Any]) -> dict[str, Any] | None:
 
 def _probability(value: float) -> str:
     words = shown_p(math.log(value) if value > 0 else -math.inf)
-    return words.replace("e-", "e\N{MINUS SIGN}")
+    return words.replace("e-", "e\N{MINUS SIGN}").replace(" ", "\N{NO-BREAK SPACE}")
 
 
 def _agreement(summary: Mapping[str, Any]) -> dict[str, Any] | None:
