@@ -138,9 +138,9 @@ def calibration(report: Report) -> None:
         "nominal", f"{worst_two:.3f}", "<= 1.05", worst_two <= 1.05,
     )  # fmt: skip
     report.note(
-        "Bars of sizes are for 0.01 and 0.001 with one width and for 0.001 with three; 0.0001 is only "
-        "reported: permutations near a threshold are there for it. That the Cauchy rule is a tenth too "
-        "eager was measured on columns of these shapes."
+        "Bars of sizes are for 0.01 and 0.001 with one width and for 0.001 with three; 0.0001 is "
+        "only reported: permutations near a threshold are there for it. That the Cauchy rule is a "
+        "tenth too eager was measured on columns of these shapes."
     )
     report.note(
         "Null columns per row of the table: 40,000 of each shape (20,000 at n = 2,000); the eight "
@@ -264,9 +264,9 @@ def discoveries(report: Report, draws: int = DRAWS) -> None:
     family(report)
     report.note(
         "Discoveries: 300 rows, 600 columns, noise correlated in blocks of four, three linear and "
-        "three quadratic effects, two classes. The noise of the target is such that the F-test finds "
-        "all linear effects; with more of it (1 in place of 0.3) both ways find about 0.5 of the "
-        "quadratic ones."
+        "three quadratic effects, two classes. The noise of the target is such that the F-test "
+        "finds all linear effects; with more of it (1 in place of 0.3) both ways find about 0.5 of "
+        "the quadratic ones."
     )
 
 
