@@ -88,7 +88,7 @@ class Report:
 
     def add(self, what: str, measured: str, bar: str, met: bool | None) -> None:
         """Add a row and print it."""
-        met = None if met is None else bool(met)  # NumPy has another
+        met = None if met is None else bool(met)
         self.rows.append({"what": what, "measured": measured, "bar": bar, "met": met})
         mark = {True: "met", False: "MISSED", None: ""}[met]
         print(f"  {what:<72} {measured:>16}  {bar:<14} {mark}", flush=True)

@@ -36,7 +36,7 @@ GROUPS = {
     "Pictures and pages": (
         "AccuracyDisplay", "SizeDisplay", "WeightsDisplay", "EntriesDisplay", "StabilityDisplay",
         "SelectionDisplay", "SignificanceDisplay", "ViewsDisplay", "RedundancyDisplay",
-        "CertificateDisplay",
+        "CertificateDisplay", "ConvergenceDisplay", "ConvergenceHistory",
         "report_figures", "render_html", "save_html", "show_progress",
     ),
     "Errors": ("KernelPathError", "DataError", "ExtensionError", "PathFileError"),

@@ -88,10 +88,10 @@ MODELS = {
     "HKL numbers": (lambda: baselines.HKL(2, strengths=6), NUMBERS),
 }  # fmt: skip
 REGRESSIONS = [name for name, (_, y) in MODELS.items() if y is NUMBERS]
-LOOSE = {
-    "GMKL product": 5e-2, "GMKL polynomial": 5e-2,  # local optima, reached to a tolerance
-    "GMKL": 5e-3, "PathCV": 2e-3, "L1KR": 1e-5,  # tolerances of their solvers
-}  # fmt: skip
+LOOSE = {"GMKL": 5e-3, "PathCV": 2e-3, "L1KR": 1e-5}  # tolerances of their solvers
+LOCAL = ("GMKL product", "GMKL polynomial")
+"""Of several optima a last bit may decide which one is reached: another must be as good."""
+AS_GOOD = 0.01  # of the objective
 
 
 def fitted(name, units=1.0, unit=1.0, layout=np.asarray):
@@ -111,6 +111,10 @@ def assert_same(name, model, units=1.0, unit=1.0, layout=np.asarray):
     plain = plain_model(name)
     tol = next((tol for start, tol in LOOSE.items() if name.startswith(start)), 1e-6)
     np.testing.assert_array_equal(model.get_support(), plain.get_support())
+    if name in LOCAL:
+        assert abs(model.objective_ - plain.objective_) <= AS_GOOD * plain.objective_
+        assert model.weights_.argmax() == plain.weights_.argmax()
+        return
     for attribute in ("alignments_", "feature_importances_", "weights_"):
         if hasattr(plain, attribute):
             np.testing.assert_allclose(

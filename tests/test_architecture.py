@@ -32,6 +32,7 @@ ORDER = (
 LAZY_EXCEPTIONS = {
     ("path", "report"),
     ("alignment", "report"),
+    ("mkl", "report"),
     ("estimators", "report"),
     ("estimators", "catalogue"),
 }

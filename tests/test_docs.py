@@ -134,7 +134,7 @@ def test_the_choice_of_a_method_runs():
 
 def test_the_guide_to_tests_runs_and_shows_what_it_finds():
     page = GUIDE / "inference.md"
-    names = run_page(page, ("permutations=10_000", "permutations=8_200"))
+    names = run_page(page)
     shown = shown_values("\n".join(python_blocks(page)))
     values = {code: value for code, value in shown.items() if "to_frame" not in code}
     assert len(values) == 9

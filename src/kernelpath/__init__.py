@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from kernelpath.inference.significance import alignment_test
     from kernelpath.inference.stability import StabilityPath, StableFeatures
     from kernelpath.kernels import RBF, Delta, FeatureKernel, Laplace, Linear, Polynomial
+    from kernelpath.mkl.convergence import ConvergenceHistory
     from kernelpath.mkl.feasible_sets import Box, CappedSimplex, LpBall, NonNegative, Simplex
     from kernelpath.mkl.regularizers import L1, ElasticNet, Lp, MixedNorm, NoRegularizer
     from kernelpath.path.feature_path import FeaturePath, PathEvent, PathPoint
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from kernelpath.predictors.weighted_kernel import WeightedKernelSVM
     from kernelpath.report.displays.accuracy import AccuracyDisplay
     from kernelpath.report.displays.certificates import CertificateDisplay
+    from kernelpath.report.displays.convergence import ConvergenceDisplay
     from kernelpath.report.displays.entries import EntriesDisplay
     from kernelpath.report.displays.figures import report_figures
     from kernelpath.report.displays.path import SizeDisplay, WeightsDisplay
@@ -114,6 +116,8 @@ _HOME = {
     "SizeDisplay": "kernelpath.report.displays.path",
     "EntriesDisplay": "kernelpath.report.displays.entries",
     "CertificateDisplay": "kernelpath.report.displays.certificates",
+    "ConvergenceDisplay": "kernelpath.report.displays.convergence",
+    "ConvergenceHistory": "kernelpath.mkl.convergence",
     "SelectionDisplay": "kernelpath.report.displays.selection",
     "StabilityDisplay": "kernelpath.report.displays.stability",
     "SignificanceDisplay": "kernelpath.report.displays.significance",
@@ -137,6 +141,8 @@ __all__ = [
     "CappedSimplex",
     "CertificateDisplay",
     "Comparison",
+    "ConvergenceDisplay",
+    "ConvergenceHistory",
     "DataError",
     "Delta",
     "ElasticNet",

@@ -365,7 +365,7 @@ def test_not_a_kernel(kernel):
     _fails("kernel must be", kernel=kernel, error=ValueError)
 
 
-@pytest.mark.parametrize("bandwidth", ["mean", 1.0, None, [1.0, 2.0, 3.0, 4.0], np.ones(4)])
+@pytest.mark.parametrize("bandwidth", ["mean", 1.0, None, [], [1.0, 0.0], ["wide"]])
 def test_bad_bandwidth_points_to_gamma(bandwidth):
     _fails("bandwidth must be", "gamma", bandwidth=bandwidth, error=(ValueError, TypeError))
 

@@ -26,6 +26,7 @@ from kernelpath.estimators._gmkl_settings import (
     probe_objects,
     traces,
 )
+from kernelpath.mkl.convergence import ConvergenceHistory
 from kernelpath.mkl.feasible_sets import NonNegative, Simplex
 from kernelpath.mkl.losses import LOSSES, EpsilonInsensitive, Hinge, Loss
 from kernelpath.mkl.problem import Problem
@@ -351,6 +352,7 @@ class GMKLBase(PathSelector):
         self.residual_ = solution.residual
         self.n_svm_, self.n_iter_ = solution.n_svm, solution.n_iter
         self.status_ = solution.status
+        self.history_ = ConvergenceHistory.of(solution.history)
 
     def _shortfall(self, solution: Solution, missed: int, n_points: int) -> str:
         """How far the solver stayed behind the tolerance."""
@@ -450,6 +452,9 @@ class GMKLClassifier(ScoredClassifier, GMKLBase):
         Another loss than the hinge, by name with cost ``C``; the Huber hinge is a square up to a
         slack of ``0.1 * C``, so that a large ``C`` changes nothing.
     solver : {"auto", "spg", "pgd", "newton", "alternation", "working_set"}
+        To compare with there are ``"spg_published"``, Algorithm 1 of the paper to the letter,
+        ``"spg_classical"``, the same with the line search of Eq. (9), and for weights on a simplex
+        ``"simple_mkl"``, ``"silp"`` and ``"hessian_mkl"``, as other authors published them.
     tol : float
         Relative gap, or stationarity residual, to reach.
     max_iter : int, optional
@@ -491,7 +496,7 @@ class GMKLClassifier(ScoredClassifier, GMKLBase):
     support_ : ndarray of bool, shape (n_features,)
     dual_coef_ : ndarray of shape (n_outputs, n_samples)
     intercept_ : ndarray of shape (n_outputs,)
-    objective_, gap_, residual_, n_svm_, n_iter_, status_
+    objective_, gap_, residual_, n_svm_, n_iter_, status_, history_
         Objective, gap (how far it is above its optimum at most, relative; None for products),
         stationarity residual, support vector machines, iterations, and how the solver ended.
     trace_left_out_ : ndarray of shape (n_kernels,)

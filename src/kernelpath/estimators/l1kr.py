@@ -29,7 +29,7 @@ from kernelpath.tables.table import (
     refuse_text,
 )
 from kernelpath.tables.targets import as_vector, check_lengths, encode_target
-from kernelpath.tracers.l1kr.branches import Branch, search_branches
+from kernelpath.tracers.l1kr.branches import Branch, explains_nothing, search_branches
 from kernelpath.tracers.l1kr.curve import End
 from kernelpath.tracers.l1kr.equations import LEAST_RIDGE, NoRidge, RidgeSystem
 from kernelpath.tracers.l1kr.prune import pruned
@@ -147,8 +147,11 @@ class L1KRBase(PathSelector):
         outcome = Outcome(best[1], best[0], interrupted=interrupted)
         if interrupted or not self._searches:
             return outcome
-        # Where a path ends with all rows fitted, a smaller loss means little.
-        runs = [one for one in found if one is best or one[1].end != End.SPENT]
+        # Where a path ends with all rows fitted, a smaller loss means little; but rounding may end
+        # one at its beginning.
+        runs = [
+            one for one in found if one is best or one[1].end != End.SPENT or explains_nothing(*one)
+        ]
         tell, seed = begin(SEARCHES[1]), self.random_state
         if not isinstance(seed, numbers.Integral):
             seed = check_random_state(seed).randint(2**31 - 1)

@@ -7,6 +7,7 @@ where it started.  Under a regularizer that makes weights zero they are to be ze
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -56,7 +57,7 @@ class Solution:
         Support vector machines, steps of their solver, iterations.
     status : str
     history : list of dict
-        Objective, bound and counts after every iteration.
+        Objective, bound, counts and seconds after every iteration.
     """
 
     at: ProblemPoint
@@ -164,6 +165,7 @@ class Bounds:
         self.best: ProblemPoint | None = None
         self.lower = -math.inf
         self.history: list[dict[str, float]] = []
+        self._begun = time.perf_counter()
 
     def add(self, at: ProblemPoint, lower: float) -> None:
         """Take in a point, and a lower bound."""
@@ -173,10 +175,12 @@ class Bounds:
 
     def log(self, objective: float) -> None:
         """Write down where the work stands."""
-        n_svm, n_steps = self.work.n_svm, self.work.n_steps
         self.history.append(
-            {"objective": objective, "lower": self.lower, "n_svm": n_svm, "n_steps": n_steps}
-        )
+            {
+                "objective": objective, "lower": self.lower, "n_svm": self.work.n_svm,
+                "n_steps": self.work.n_steps, "seconds": time.perf_counter() - self._begun,
+            }
+        )  # fmt: skip
 
     @property
     def gap(self) -> float:

@@ -16,6 +16,8 @@ from kernelpath.mkl.solvers.base import CONVERGED, Bounds, Solution, trimmed
 from kernelpath.mkl.solvers.clarabel import clarabel_solve
 from kernelpath.mkl.solvers.newton import newton
 from kernelpath.mkl.solvers.proximal import budget_of, primal
+from kernelpath.mkl.solvers.published import spg_classical, spg_published
+from kernelpath.mkl.solvers.simplex import hessian_mkl, silp, simple_mkl
 from kernelpath.mkl.solvers.spg import pgd, spg
 from kernelpath.mkl.solvers.working_set import working_set
 from kernelpath.mkl.svm.dual import solve_without_kernel
@@ -32,6 +34,12 @@ SOLVERS: dict[str, Callable[..., Solution]] = {
     "working_set": working_set,
     "primal": primal,
     "clarabel": clarabel_solve,
+    # As published, to time and to compare with.
+    "spg_published": spg_published,
+    "spg_classical": spg_classical,
+    "simple_mkl": simple_mkl,
+    "silp": silp,
+    "hessian_mkl": hessian_mkl,
 }
 
 
@@ -130,8 +138,15 @@ def _together(found: Solution, more: Solution, tol: float) -> Solution:
         n_steps=found.n_steps + more.n_steps,
         n_iter=found.n_iter + more.n_iter,
         status=CONVERGED if reached else more.status,
-        history=[*found.history, *more.history],
+        history=[*found.history, *_after(found, more)],
     )
+
+
+def _after(found: Solution, more: Solution) -> list[dict[str, float]]:
+    """The history of a run that went on from another: its work comes on top."""
+    last = found.history[-1] if found.history else {}
+    sums = ("n_svm", "n_steps", "seconds")
+    return [one | {name: one[name] + last.get(name, 0) for name in sums} for one in more.history]
 
 
 def _or_nothing(problem: Problem, found: Solution, options: dict[str, Any]) -> Solution:

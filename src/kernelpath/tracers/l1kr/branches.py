@@ -121,7 +121,7 @@ def search_branches(
     best: _Candidate | None = None
     for number, (system, trace) in enumerate(runs):
         largest = max(point.radius for point in trace.points)
-        if min(point.loss for point in trace.points) > (1.0 - NOTHING) * system.scale:
+        if explains_nothing(system, trace):
             largest = max(largest, USUAL)
         for place, share in enumerate(RADII.tolist()):
             if tell is not None:
@@ -129,6 +129,11 @@ def search_branches(
             for one in _candidates(system, trace, share * largest, rng):
                 best = one if best is None or one.error < best.error else best
     return None if best is None else _followed(best, **options)
+
+
+def explains_nothing(system: RidgeSystem, trace: L1KRTrace) -> bool:
+    """Whether no point of a path has a smaller loss than the mean of the target."""
+    return min(point.loss for point in trace.points) > (1.0 - NOTHING) * system.scale
 
 
 def _candidates(
