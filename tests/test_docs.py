@@ -137,7 +137,7 @@ def test_the_guide_to_tests_runs_and_shows_what_it_finds():
     names = run_page(page)
     shown = shown_values("\n".join(python_blocks(page)))
     values = {code: value for code, value in shown.items() if "to_frame" not in code}
-    assert len(values) == 7
+    assert len(values) == 9
     for code, value in values.items():
         assert str(eval(code, names)) == value, code
     assert names["axes"].get_xlabel().startswith("expected")

@@ -263,6 +263,14 @@ def alignment_test_options(out: Recorder) -> None:
             out.value(f"{name}.several.weights", several)
 
 
+def alignment_test_family(out: Recorder) -> None:
+    """The best of all features in permutations of the target."""
+    for name, (X, y) in {"two": two_classes(), "numbers": numbers()}.items():
+        test = kp.alignment_test(X, y, family_permutations=70, random_state=1)
+        out.value(f"{name}.least", test.least_by_chance)
+        out.value(f"{name}.max", test.adjusted("max"))
+
+
 def _test(out: Recorder, key: str, X: Any, y: Any, **options: Any) -> None:
     """All that a test of the features says, or why there is none."""
     try:
@@ -669,6 +677,7 @@ JOBS: dict[str, Job] = {
     "alignments.joint_targets": joint_targets,
     "alignment_test.kernels": alignment_tests,
     "alignment_test.options": alignment_test_options,
+    "alignment_test.family": alignment_test_family,
     "combined_kernels": combined,
     **{f"lp_kta.{name}": one for name, one in LP_KTA.items()},
     **{f"additive.{name}": one for name, one in ADDITIVE.items()},

@@ -107,13 +107,20 @@ def test_files_agree_with_each_other_and_with_python(tmp_path, table, reference)
     np.testing.assert_allclose(points["p"], path.parameters)
     np.testing.assert_array_equal(points["n_selected"], path.n_selected)
     selected = pd.read_csv(out / "selected.csv")
-    assert list(selected.columns) == ["rank", "name", "weight", "alignment", "column"]
+    header = ["rank", "name", "weight", "alignment", "p_value", "q_value", "column"]
+    assert list(selected.columns) == header
     assert tuple(selected["name"]) == path.at(n_features=3).names
     assert selected["name"][0] == "g3"
     assert list(selected["rank"]) == [1, 2, 3]
     np.testing.assert_allclose(selected["alignment"], reference.alignments_[selected["column"]])
     assert "60 rows, 8 features, classification" in result.stdout
     assert "selected.csv (3 features)" in result.stdout
+    given = pd.read_csv(table)
+    test = kp.alignment_test(given.drop(columns="outcome"), given["outcome"])
+    np.testing.assert_allclose(selected["p_value"], test.p_value[selected["column"]], rtol=1e-6)
+    np.testing.assert_allclose(selected["q_value"], test.q_value[selected["column"]], rtol=1e-6)
+    assert f"{len(test.discoveries(0.1))} feature" in result.stdout
+    assert "at a false discovery rate of 0.1." in result.stdout
     assert str(out) in result.stdout
 
 

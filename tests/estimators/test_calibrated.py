@@ -49,7 +49,7 @@ def test_selects_the_discoveries(fitted):
 def test_a_size_or_a_rate_but_not_both(fitted):
     with pytest.raises(ValueError, match="n_features and fdr"):
         fitted.path_.at(n_features=2, fdr=0.1)
-    with pytest.raises(ValueError, match="level"):
+    with pytest.raises(ValueError, match="fdr must be"):
         fitted.path_.at(fdr=1.5)
     with pytest.raises(DataError, match="knows no p-values"):
         kp.LpKTASelector().fit(X, Y).path_.at(fdr=0.1)

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from kernelpath.alignment.calibration import CalibratedResult, calibrate, repeated
 from kernelpath.alignment.columns import DenseColumns, SparseColumns
 from kernelpath.alignment.engine import AlignmentResult, NonFiniteColumns, compute
+from kernelpath.alignment.family import LeastByChance
 from kernelpath.alignment.null_moments import FEWEST_ROWS
 from kernelpath.alignment.observed import ObservedColumns
 from kernelpath.errors import DataError, naming
@@ -164,12 +165,14 @@ def align_table(
     task: str = "auto",
     calibrated: bool = False,
     progress: Callable[[int, int], None] | None = None,
+    by_chance: LeastByChance | None = None,
 ) -> tuple[AlignmentResult, Target]:
     """Like :func:`alignments`, with error bounds, constant columns and the encoded target.
 
     NaN means missing, a category of its own: see :mod:`kernelpath.kernels.missing`.  With
     ``calibrated`` or several widths the result is a :class:`CalibratedResult`; its alignments keep
-    to ``tol`` only where ``calibrated`` is not asked for.
+    to ``tol`` only where ``calibrated`` is not asked for.  ``by_chance`` then learns how small the
+    least p-value of all columns is in permutations of the target.
     """
     _check_options(bandwidth, method, tol)
     refuse_idle_widths(bandwidth, gamma)
@@ -200,7 +203,7 @@ def align_table(
         _check_rows_for_moments(target)
         run = partial(
             _calibrated, exact=None if calibrated else plain, bandwidth=scale, factors=factors,
-            method=method, n_jobs=n_jobs,
+            method=method, n_jobs=n_jobs, by_chance=by_chance,
         )  # fmt: skip
     used = replace(table, values=values)
     try:
