@@ -5,7 +5,7 @@
 Calibration: null columns of ten shapes for each number of rows and target, size of the test over
 nominal.  Cost: beside plain alignments at one width, by turns in one process and one thread.
 Discoveries: linear and quadratic effects among correlated noise, Benjamini and Hochberg at 0.1.
-Tails: the mixture of chi-squares (Liu's approximation, as in SKAT) and a gamma law, both on the same
+Tails: the mixture of chi-squares (Liu's approximation, as in SKAT) and a gamma law, on the same
 columns and permutations.  Exact: against dense matrices.
 """
 

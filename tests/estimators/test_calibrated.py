@@ -21,6 +21,7 @@ def waves(n=300, d=30, seed=0):
 
 X, Y = waves()
 CALIBRATED = {"statistic": "calibrated", "bandwidth": "multi"}
+PUBLISHED = {"statistic": "alignment", "bandwidth": "std"}
 
 
 @pytest.fixture(scope="module")
@@ -52,17 +53,17 @@ def test_a_size_or_a_rate_but_not_both(fitted):
     with pytest.raises(ValueError, match="level"):
         fitted.path_.at(fdr=1.5)
     with pytest.raises(DataError, match="knows no p-values"):
-        kp.LpKTASelector().fit(X, Y).path_.at(fdr=0.1)
+        kp.LpKTASelector(**PUBLISHED).fit(X, Y).path_.at(fdr=0.1)
 
 
-def test_the_published_method_is_the_default_and_its_path_knows_no_test():
-    plain = kp.LpKTASelector().fit(X, Y)
-    assert plain.test_ is None
+def test_the_published_method_to_the_letter():
+    plain = kp.LpKTASelector(**PUBLISHED).fit(X, Y)
+    assert (plain.statistic_, plain.bandwidth_, plain.test_) == ("alignment", "std", None)
     np.testing.assert_allclose(plain.alignments_, kp.alignments(X, Y), atol=1e-7)
 
 
 def test_several_widths_without_calibration_rank_by_the_alignment_at_the_width_of_each():
-    own = kp.LpKTASelector(bandwidth="multi").fit(X, Y)
+    own = kp.LpKTASelector(statistic="alignment", bandwidth="multi").fit(X, Y)
     again = kp.alignments(X, Y, gamma=own.test_.gamma)
     np.testing.assert_allclose(own.alignments_, again, atol=1e-7)
     assert own.path_.entry_order().tolist() == np.argsort(-again, kind="stable").tolist()
@@ -119,15 +120,20 @@ def test_a_model_by_p_values_is_saved(model, tmp_path):
 
 
 def test_the_narrow_effect_is_predicted():
-    plain = kp.PathCV(kp.LpKTASelector(), cv=3, n_features=[3], references=False).fit(X, Y)
-    own = kp.PathCV(kp.LpKTASelector(**CALIBRATED), cv=3, n_features=[3], references=False)
-    assert own.fit(X, Y).operating_point_.score > plain.operating_point_.score
+    published = kp.PathCV(
+        kp.LpKTASelector(**PUBLISHED), cv=3, n_features=[3], references=False
+    ).fit(X, Y)
+    own = kp.PathCV(cv=3, n_features=[3], references=False).fit(X, Y)
+    assert own.operating_point_.score > published.operating_point_.score
 
 
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"selector": kp.LpKTASelector(), "rule": "fdr"}, "rule='fdr' counts features by their p"),
+        (
+            {"selector": kp.LpKTASelector(**PUBLISHED), "rule": "fdr"},
+            "rule='fdr' counts features by their p",
+        ),
         ({"level": 0.05}, "level"),
         ({"rule": "fdr", "level": 0}, "level"),
     ],

@@ -57,6 +57,7 @@ PAIRS = [
     (kp.GMKLRegressor(epsilon=0.2, loss=LeastSquares()), (X, VALUES), "epsilon=0.2.*another loss"),
     (kp.GMKLClassifier("product", feature_groups=[[0, 1]]), (X, Y), "feature_groups.*a sum of"),
     (kp.PathCV(cv=2, tolerance=0.1), (X, Y), "tolerance=0.1.*rule='tolerance'"),
+    (kp.PathCV(cv=2, level=0.05), (X, Y), "level=0.05.*rule='fdr'"),
     (kp.PathCV(cv=2, rule=lambda scores: 1, budget=2), (X, Y), "budget=2.*a function"),
     (kp.PathCV(cv=2, predictor=LogisticRegression(), probability=True), (X, Y), "of your own"),
     (kp.PathCV(cv=2, probability=True), (X, VALUES), "probability=True.*continuous target"),

@@ -90,7 +90,7 @@ def feature_kernel_settings(parameters: Mapping[str, Any], test: Any = None) -> 
 
     A selector with a ``base_kernel`` combines kernels by its ``kernel``; where a feature has
     several kernels or none by itself, "auto" stands for it.  A ``test`` of the features knows the
-    width of each.
+    width of each; without one, a bandwidth that was left open was the standard deviation.
 
     Examples
     --------
@@ -110,6 +110,8 @@ def feature_kernel_settings(parameters: Mapping[str, Any], test: Any = None) -> 
     if test is not None:
         settings.pop("bandwidth", None)
         settings["gamma"] = test.gamma
+    elif settings.get("bandwidth") == "auto":
+        settings["bandwidth"] = "std"
     return settings
 
 
