@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kernelpath.alignment.api import widths_of
 from kernelpath.alignment.calibration import CalibratedResult
 from kernelpath.alignment.engine import AlignmentResult
 from kernelpath.alignment.null_moments import FEWEST_ROWS
@@ -47,23 +46,10 @@ class Ranking(NamedTuple):
             return result.scores
         return result.values
 
-    def words(self, bandwidth: Any) -> str:
-        """What features are ranked by, and at which widths, for a reader.
-
-        Examples
-        --------
-        >>> Ranking("calibrated", "multi").words("multi")
-        'p-values over widths of 1, 0.5, 0.25 std'
-        >>> Ranking("alignment", "std").words("std")
-        'alignment at width std'
-        """
-        what = "p-values" if self.calibrated else "alignment"
-        if bandwidth is None:
-            return what
-        if _one_width(bandwidth):
-            return f"{what} at width {bandwidth}"
-        widths = ", ".join(f"{factor:g}" for factor in widths_of(bandwidth)[0])
-        return f"{what} over widths of {widths} std"
+    def as_dict(self) -> dict[str, Any]:
+        """Names and values as JSON holds them."""
+        own = self.bandwidth
+        return {"statistic": self.statistic, "bandwidth": own if isinstance(own, str) else str(own)}
 
 
 def ranking_of(

@@ -360,7 +360,7 @@ class LpKTASelector(PathSelector):
                     y,
                     task=target.task,
                     n_constant=int(result.constant.sum()),
-                    ranked_by=ranking.words(self.bandwidth_),
+                    chosen=ranking.as_dict(),
                     bregman_strength=problem.bregman_strength,
                     norm_strength=problem.norm_strength,
                 ),
