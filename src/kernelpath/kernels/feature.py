@@ -42,7 +42,7 @@ __all__ = [
     "resolve_kernel",
 ]
 
-SEVERAL = ("bandwidths", "simple_mkl")
+SEVERAL = ("multi", "bandwidths", "simple_mkl")
 """Names that stand for several kernels of a feature."""
 DEFAULT_BANDWIDTH = "std"
 
