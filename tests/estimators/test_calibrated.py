@@ -195,6 +195,19 @@ def test_a_setting_that_speaks_of_the_alignment_keeps_it(settings):
     assert own.path_ == kp.LpKTASelector(step=0.1, **named).fit(X, Y).path_
 
 
+def test_where_chance_changes_nothing_the_alignment_ranks():
+    """One row apart, and two classes of one size: every order of the target says the same."""
+    Z = np.zeros((20, 3))
+    Z[[3, 7, 12], range(3)] = 1.0
+    y = np.arange(20) % 2
+    own = kp.LpKTASelector().fit(Z, y)
+    assert _taken(own) == ("alignment", "std", False)
+    assert own.support_.all()
+    asked = kp.LpKTASelector(statistic="calibrated").fit(Z, y)
+    assert _taken(asked) == ("calibrated", "multi", True)
+    assert not asked.support_.any()
+
+
 def test_strengths_are_in_units_of_the_alignments():
     own = kp.LpKTASelector(bregman_strength=40.0, norm_strength=0.0, p_stop=1.5).fit(X, Y)
     expected = kp.alignments(X, Y) / 80.0

@@ -176,14 +176,15 @@ class _Null:
         statistics = found.forms @ self.factors**2
         moments = permutation_moments(self.n, found.sums, self.sums, found.negligible[:, None])
         z = moments.standardised(statistics)
-        log_p = log_pearson_tail(z, moments.skewness)
-        fixed = moments.variance <= 0  # no permutation changes it
-        log_p[fixed] = 0.0
-        untested = constant | fixed.all(axis=1)
+        two = np.zeros(len(z), dtype=bool)
         if self.positive is not None:
             two = (found.n_levels == 2) & ~constant & (found.sums[:, 0, 0] > 0)
-            self._two_valued(found, np.flatnonzero(two), log_p)
-            untested &= ~two
+        log_p = np.zeros(z.shape)
+        log_p[~two] = log_pearson_tail(z[~two], moments.skewness[~two])
+        fixed = moments.variance <= 0  # no permutation changes it
+        log_p[fixed] = 0.0
+        untested = constant | (fixed.all(axis=1) & ~two)
+        self._two_valued(found, np.flatnonzero(two), log_p)
         log_p[untested] = 0.0
         each = result.log_p_by_width[features]
         each[:, : len(own)] = log_p

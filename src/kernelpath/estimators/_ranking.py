@@ -71,17 +71,28 @@ def ranking_of(
     >>> ranking_of(kp.LpKTASelector(), n_rows=7)
     Ranking(statistic='alignment', bandwidth='std')
     """
-    statistic, bandwidth = own.statistic, own.bandwidth
-    open_width = _is(bandwidth, AUTO)
+    statistic = own.statistic
     if _is(statistic, AUTO):
         if _is(own.n_features_to_select, "fdr"):  # which counts p-values
             statistic = CALIBRATED
         elif _speaks_of_alignment(own):
             statistic = ALIGNMENT
         else:
-            possible = not open_width or _enough_rows(n_rows, sample_weight)
+            named = not _is(own.bandwidth, AUTO)  # several widths need p-values in any case
+            possible = named or _enough_rows(n_rows, sample_weight)
             statistic = CALIBRATED if possible else ALIGNMENT
-    if open_width:
+    return _with_widths(own, statistic)
+
+
+def ranking_without_p_values(own: LpKTASelector) -> Ranking:
+    """What the settings come to where no p-value says anything."""
+    free = _is(own.statistic, AUTO) and not _is(own.n_features_to_select, "fdr")
+    return _with_widths(own, ALIGNMENT) if free else ranking_of(own)
+
+
+def _with_widths(own: LpKTASelector, statistic: str) -> Ranking:
+    bandwidth = own.bandwidth
+    if _is(bandwidth, AUTO):
         several = statistic == CALIBRATED and own.gamma is None
         bandwidth = SEVERAL if several else ONE_WIDTH
     return Ranking(statistic, bandwidth)

@@ -33,6 +33,7 @@ from kernelpath.estimators._ranking import (
     TOL,
     Ranking,
     ranking_of,
+    ranking_without_p_values,
     widths_given,
     without_width,
 )
@@ -44,6 +45,7 @@ from kernelpath.tables.any_target import taken
 from kernelpath.tables.constant import report_constant
 from kernelpath.tables.constraints import Constraints, constraints_of
 from kernelpath.tables.table import Table, unmasked
+from kernelpath.tables.targets import Target
 from kernelpath.tracers.lp_kta.divergences import Divergence, resolve_divergence
 from kernelpath.tracers.lp_kta.problem import INVERSE_E, PNormProblem
 from kernelpath.tracers.lp_kta.trace import LARGEST_REFERENCE, SOLVERS, grid, trace_path
@@ -153,7 +155,8 @@ class LpKTASelector(PathSelector):
         ``bandwidth``; it has the scale of the alignment, is near 1 without relation, too, and makes
         columns of different shape, kernel and width comparable.  Every class counts alike, however
         rare.  At least 8 rows are needed.  ``"auto"``: ``"calibrated"``, but ``"alignment"`` with
-        fewer rows or weights that are not whole numbers, and where something was set that is
+        fewer rows, weights that are not whole numbers or p-values that are all 1 whatever the
+        order of the target, and where something was set that is
         measured by the alignment or its one width: a strength, ``"noise"``, ``reference``, ``tol``,
         ``gamma``, ``bandwidth="std"`` or ``"median"``.
 
@@ -331,11 +334,10 @@ class LpKTASelector(PathSelector):
         self._check_settings()
         table, y, sample_weight = self._check_rows(X, y, sample_weight)
         constraints = constraints_of(self, table)
-        ranking = ranking_of(self, table.n_rows, sample_weight)
-        self.statistic_ = ranking.statistic
-        self.bandwidth_ = None if widths_given(self) else ranking.bandwidth
         with progress_bar():
-            result, target = self._align(table, y, sample_weight, ranking, begin("alignments"))
+            ranking, result, target = self._ranked(table, y, sample_weight)
+            self.statistic_ = ranking.statistic
+            self.bandwidth_ = None if widths_given(self) else ranking.bandwidth
             brought = None if constraints is None else constraints.brought
             report_constant(table, result.constant, brought=brought)
             problem, units = self._problem(table, y, sample_weight, ranking, result, constraints)
@@ -377,6 +379,19 @@ class LpKTASelector(PathSelector):
         text = "No feature exceeds the chance level of norm_strength='noise'; none is selected."
         warn(naming(NothingSelectedWarning(text), "norm_strength"))
         return path[-1]
+
+    def _ranked(
+        self, table: Table, y: NDArray, sample_weight: ArrayLike | None
+    ) -> tuple[Ranking, AlignmentResult, Target]:
+        """What features are ranked by: plain alignments, too, where chance can change none."""
+        ranking = ranking_of(self, table.n_rows, sample_weight)
+        result, target = self._align(table, y, sample_weight, ranking, begin("alignments"))
+        plain = ranking_without_p_values(self)
+        if ranking == plain or ranking.scores(result).any():
+            return ranking, result, target
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConstantColumnWarning)  # of outputs, said before
+            return plain, *self._align(table, y, sample_weight, plain)
 
     def _align(
         self,
