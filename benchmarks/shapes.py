@@ -26,7 +26,7 @@ from sklearn.feature_selection import f_classif  # noqa: E402
 from sklearn.model_selection import KFold  # noqa: E402
 
 import kernelpath as kp  # noqa: E402
-from common import Report  # noqa: E402
+from common import PUBLISHED_LP_KTA, Report  # noqa: E402
 
 Draw = tuple[np.ndarray, np.ndarray]
 
@@ -35,7 +35,7 @@ WAYS = {
     DEFAULT: {},
     "p-values, 4 widths": {"statistic": "calibrated", "bandwidth": (1.0, 0.5, 0.25, 0.125)},
     "p-values, width std": {"statistic": "calibrated", "bandwidth": "std"},
-    "published (alignment, std)": {"statistic": "alignment", "bandwidth": "std"},
+    "published (alignment, std)": PUBLISHED_LP_KTA,
 }
 
 
