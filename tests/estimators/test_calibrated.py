@@ -91,7 +91,7 @@ def test_a_file_keeps_the_widths(fitted, tmp_path):
 
 def test_kernels_of_a_path_have_the_width_of_each_feature(fitted):
     traced = trace(fitted, X, Y)
-    np.testing.assert_array_equal(traced.kernel["gamma"], fitted.test_.gamma)
+    np.testing.assert_array_equal(traced.kernel["each_width"], fitted.test_.width)
     own, given, plain = (
         next(iter(kp.combined_kernels(fitted.path_, X, positions=[-1], **how))).train
         for how in ({}, {"gamma": fitted.test_.gamma}, {"bandwidth": "std"})

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from kernelpath.alignment.calibration import CalibratedResult
 from kernelpath.alignment.engine import AlignmentResult
 from kernelpath.alignment.null_moments import FEWEST_ROWS
-from kernelpath.kernels import KERNELS, codes, formula_code
+from kernelpath.kernels import KERNELS, FeatureKernel, codes, formula_code
 from kernelpath.tables.targets import check_sample_weight
 from kernelpath.utils.checks import is_number
 
@@ -58,8 +58,8 @@ def ranking_of(
     """What the settings come to for so many rows; without a number, for enough of them.
 
     P-values stand where nothing speaks against them.  They cannot be with fewer than 8 rows, and
-    weights that are no whole numbers count no rows; strengths, a reference, an accuracy or one
-    width that were given speak of the alignment.
+    weights that are no whole numbers count no rows; strengths, a reference, an accuracy, one width
+    or a formula of the user's own that were given speak of the alignment.
 
     Examples
     --------
@@ -120,6 +120,10 @@ def _one_width(bandwidth: Any) -> bool:
     return _is(bandwidth, ONE_WIDTH) or _is(bandwidth, "median")
 
 
+def _own_formula(kernel: Any) -> bool:
+    return isinstance(kernel, FeatureKernel) and formula_code(kernel) == codes.OWN
+
+
 def _speaks_of_alignment(own: LpKTASelector) -> bool:
     """Whether something was set that is measured by the alignment, or its one width."""
     strengths = (own.bregman_strength, own.norm_strength)
@@ -128,6 +132,7 @@ def _speaks_of_alignment(own: LpKTASelector) -> bool:
         or own.reference is not None
         or not (is_number(own.tol) and float(own.tol) == TOL)
         or own.gamma is not None
+        or _own_formula(own.kernel)  # of which nobody knows whether it has a width
         or _one_width(own.bandwidth)
     )
 

@@ -158,7 +158,7 @@ class LpKTASelector(PathSelector):
         fewer rows, weights that are not whole numbers or p-values that are all 1 whatever the
         order of the target, and where something was set that is
         measured by the alignment or its one width: a strength, ``"noise"``, ``reference``, ``tol``,
-        ``gamma``, ``bandwidth="std"`` or ``"median"``.
+        ``gamma``, ``bandwidth="std"`` or ``"median"``, a kernel of your own.
 
     Attributes
     ----------
