@@ -60,8 +60,12 @@ CLASSIFIERS = {
 REGRESSORS = {
     "LpKTA": lambda: kp.LpKTASelector(step=0.5),
     "GMKL": lambda: kp.GMKLRegressor(),
-    "PathCV": lambda: kp.PathCV(
-        kp.LpKTASelector(step=0.5), cv=2, n_features=[1, 2], references=False
+    "PathCV": lambda: kp.PathCV(  # joint kernels have indicators of holes in dense tables alone
+        kp.LpKTASelector(step=0.5),
+        cv=2,
+        n_features=[1, 2],
+        references=False,
+        predictor="weighted_kernel",
     ),
     "NMMKL": lambda: kp.NMMKLSelector(2),
     "L1KR": lambda: kp.L1KRRegressor(norm_budget=0.3, search_branches=False),
