@@ -112,7 +112,7 @@ def combined_kernels(
     if len(used) == 0:  # a bank needs a column, be it without weight
         used = np.zeros(1, dtype=np.intp)
     for name in ("gamma", "each_width"):
-        if np.ndim(options.get(name)) == 1:
+        if name in options and np.ndim(options[name]) == 1:
             options[name] = np.asarray(options[name])[used]
     part = table.of_columns(used, take_columns(table.values, used))
     bank = KernelBank.fit(part, y, **options, sample_weight=sample_weight)

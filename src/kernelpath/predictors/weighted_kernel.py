@@ -148,7 +148,7 @@ def _bank(part: TrainingRows, columns: NDArray[np.intp]) -> KernelBank:
     table = part.rows
     options = dict(part.traced.kernel or {"kernel": "auto"})
     for name in ("gamma", "each_width"):
-        if np.ndim(options.get(name)) == 1:
+        if name in options and np.ndim(options[name]) == 1:
             options[name] = np.asarray(options[name])[columns]
     return KernelBank.fit(
         table.of_columns(columns, take_columns(table.values, columns)),
