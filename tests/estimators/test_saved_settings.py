@@ -315,8 +315,9 @@ def test_nothing_is_imported_by_a_name_out_of_a_file():
 
 @pytest.mark.parametrize("name", ["lp_kta", "default"])
 def test_old_files_that_say_everything_refit(name):
-    selector = kp.LpKTASelector(step=0.2, kernel="laplace") if name == "lp_kta" else None
-    fresh = path_cv(selector).fit(X, Y)
+    # In that format every setting of the selector was written, the width among them.
+    own = {"step": 0.2, "kernel": "laplace", "bandwidth": "std"}
+    fresh = path_cv(kp.LpKTASelector(**own) if name == "lp_kta" else None).fit(X, Y)
     old = kp.load_model(FILES / f"{name}_v1.kpmodel")
     np.testing.assert_array_equal(old.predict(X), fresh.predict(X))
     old.fit(X, Y)

@@ -63,8 +63,12 @@ REGRESSORS = {
     "LpKTA": lambda: kp.LpKTASelector(step=0.5),
     "additive": lambda: kp.AdditivePathSelector(2),
     "GMKL": lambda: kp.GMKLRegressor(),
-    "PathCV": lambda: kp.PathCV(
-        kp.LpKTASelector(step=0.5), cv=2, n_features=[1, 2], references=False
+    "PathCV": lambda: kp.PathCV(  # joint kernels have indicators of holes in dense tables alone
+        kp.LpKTASelector(step=0.5),
+        cv=2,
+        n_features=[1, 2],
+        references=False,
+        predictor="weighted_kernel",
     ),
     "Joint": lambda: kp.JointPathSelector(2),
     "NMMKL": lambda: kp.NMMKLSelector(2),

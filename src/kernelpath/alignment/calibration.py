@@ -155,6 +155,13 @@ def several_widths(kernel: FeatureKernel) -> bool:
     return not kernel.scale_free and formula_code(kernel) != codes.POLYNOMIAL
 
 
+def log_tails(z: Array, skewness: Array, wanted: NDArray[np.bool_]) -> Array:
+    """Logarithms of the p-values of some columns; 0 for the others."""
+    out = np.zeros(z.shape)
+    out[wanted] = log_pearson_tail(z[wanted], skewness[wanted])
+    return out
+
+
 class _Null:
     """What chance makes of one target."""
 
@@ -210,14 +217,14 @@ class _Null:
         """P-values and statistics at each width, and which columns are not tested."""
         moments = self.moments(found)
         z = moments.standardised(found.forms @ self.factors**2)
-        log_p = log_pearson_tail(z, moments.skewness)
-        fixed = moments.variance <= 0  # no permutation changes it
-        log_p[fixed] = 0.0
-        untested = constant | fixed.all(axis=1)
+        two = np.zeros(len(z), dtype=bool)
         if self.positive is not None:
             two = (found.n_levels == 2) & ~constant & (found.sums[:, 0, 0] > 0)
-            self._two_valued(found, np.flatnonzero(two), log_p)
-            untested &= ~two
+        log_p = log_tails(z, moments.skewness, ~two)
+        fixed = moments.variance <= 0  # no permutation changes it
+        log_p[fixed] = 0.0
+        untested = constant | (fixed.all(axis=1) & ~two)
+        self._two_valued(found, np.flatnonzero(two), log_p)
         log_p[untested] = 0.0
         return log_p, z, untested
 

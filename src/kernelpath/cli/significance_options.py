@@ -21,6 +21,7 @@ class Widths(StrEnum):
 class Statistic(StrEnum):
     """What ranks the columns."""
 
+    auto = "auto"
     alignment = "alignment"
     calibrated = "calibrated"
 
@@ -92,8 +93,8 @@ ThreadsOption = Annotated[
 StatisticOption = Annotated[
     Statistic,
     typer.Option(
-        help="Rank columns by alignment, or by the p-value of their alignment. Default: alignment, "
-        "with --rule fdr calibrated.",
+        help="Rank columns by alignment, or by the p-value of their alignment (calibrated). "
+        "Default: p-values, but alignments where a strength or one width is given.",
         show_default=False,
         rich_help_panel=KERNEL_PANEL,
     ),

@@ -35,6 +35,7 @@ from kernelpath.estimators._path_cv_target import (
     selector_task,
     with_task,
 )
+from kernelpath.estimators._ranking import ranking_of
 from kernelpath.estimators.lp_kta import LpKTASelector
 from kernelpath.estimators.rankers import warn_of_columns
 from kernelpath.estimators.saved_settings import refuse_stand_ins
@@ -298,7 +299,7 @@ def _foreign(model: Any) -> bool:
 def default_selector(model: PathCV) -> LpKTASelector:
     """What traces the path where nothing was given; the rule "fdr" needs p-values."""
     if model.rule == "fdr":
-        return LpKTASelector(statistic="calibrated", bandwidth="multi")
+        return LpKTASelector(statistic="calibrated")
     return LpKTASelector()
 
 
@@ -306,13 +307,10 @@ def refuse_without_p_values(rule: Any, selector: Any) -> None:
     """Refuse a rule that counts discoveries for a path that will know none."""
     if rule != "fdr":
         return
-    known = isinstance(selector, LpKTASelector) and (
-        selector.statistic == "calibrated" or selector.bandwidth not in ("std", "median")
-    )
-    if not known:
+    if not (isinstance(selector, LpKTASelector) and ranking_of(selector).tested):
         error = ValueError(
             "rule='fdr' counts features by their p-values, which this selector does not give; use "
-            "LpKTASelector(statistic='calibrated', bandwidth='multi')"
+            "LpKTASelector(statistic='calibrated')"
         )
         raise naming(error, "rule")
 

@@ -12,7 +12,8 @@ from sklearn.exceptions import ConvergenceWarning
 from kernelpath.alignment.api import check_bandwidth, kernel_per_column, widths_of
 from kernelpath.alignment.calibration import several_widths
 from kernelpath.estimators._base import DEFAULT_BUDGET, PathSelector
-from kernelpath.estimators.lp_kta import WITHOUT_WIDTH, without_width
+from kernelpath.estimators._ranking import without_width
+from kernelpath.estimators.lp_kta import WITHOUT_WIDTH
 from kernelpath.kernels import KERNELS, FeatureKernel
 from kernelpath.kernels.feature import WIDTH_POWERS, refuse_idle_widths
 from kernelpath.path.feature_path import FeaturePath, PathPoint

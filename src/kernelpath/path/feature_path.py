@@ -384,7 +384,7 @@ class FeaturePath(Frozen):
         >>> data = kp.datasets.make_ring(n_samples=100, n_features=5, random_state=0)
         >>> path = kp.LpKTASelector().fit(data.X, data.y).path_
         >>> path.summary()["headline"]
-        '5 of 5 features are selected.'
+        'The path leads from 5 to 3 of 5 features.'
         """
         from kernelpath.report.summary import summarize_path
 

@@ -285,10 +285,10 @@ class _Maker:
         test = self._path.test
         kernel = feature_kernel_settings(settings, test)
         kernel.pop("gamma", None)  # of all columns, where only some are looked at
+        widths = kernel.pop("each_width", None)
         if self._path.method == "l1kr":  # one kernel of all columns
             kernel = {"kernel": "auto"}
         check_traced(kernel)
-        widths = None if test is None else test.width
         views = feature_views(
             table, y, task, order[:N_VIEWS], kernel=kernel, readings=readings, widths=widths
         )
@@ -297,7 +297,8 @@ class _Maker:
         ]
         compared = order[:MOST_COMPARED]
         if len(compared) > 1:
-            similarity = redundancy(table, compared, kernel=kernel)
+            own = {} if widths is None else {"each_width": widths[compared]}
+            similarity = redundancy(table, compared, kernel=kernel | own)
             self._out["redundancy"] = {
                 "features": [self._place(i) for i in compared],
                 "similarity": [numbers(row, 3) for row in similarity],
