@@ -15,6 +15,8 @@ from typing import Any
 HERE = Path(__file__).parent
 OUT = HERE / "out"
 DATA = HERE.parents[1] / "shared" / "data"
+PUBLISHED_LP_KTA = {"statistic": "alignment", "bandwidth": "std"}
+"""Settings of lp-KTA as in its paper."""
 
 
 def cpu_time(task: Callable[[], Any], repeats: int = 5, warm_up: bool = True) -> float:

@@ -12,9 +12,10 @@ from common import HERE, OUT, machine
 
 SCRIPTS = (
     "cold_start", "alignments", "path", "combined_kernels", "path_cv", "default_speed", "guides",
-    "stability", "page", "million",
-    "gmkl_many_kernels", "gmkl_many_rows", "gmkl", "gmkl_competitors", "gmkl_solvers", "nmmkl", "nmmkl_nonlinear",
-    "l1kr", "l1kr_branches", "l1kr_xor", "filters", "l1_paths", "hkl", "l1kr_prune",
+    "stability", "significance", "shapes", "default_ranking", "page", "million",
+    "gmkl_many_kernels", "gmkl_many_rows", "gmkl", "gmkl_competitors", "gmkl_solvers", "nmmkl",
+    "nmmkl_nonlinear", "l1kr", "l1kr_branches", "l1kr_xor", "filters", "l1_paths", "hkl",
+    "l1kr_prune", "additive", "joint",
 )  # fmt: skip
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 PAGE = HERE.parent / "docs" / "benchmarks.md"

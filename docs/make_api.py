@@ -18,8 +18,9 @@ GROUPS = {
     ),
     "Methods side by side": ("compare", "Comparison", "methods"),
     "Selectors": (
-        "LpKTASelector", "GMKLClassifier", "GMKLRegressor", "NMMKLSelector", "L1KRRegressor",
-        "L1KRClassifier",
+        "LpKTASelector", "AdditivePathSelector", "JointPathSelector", "AutoPathSelector",
+        "GMKLClassifier",
+        "GMKLRegressor", "NMMKLSelector", "L1KRRegressor", "L1KRClassifier",
     ),
     "Baselines": ("baselines",),
     "Costs and sets of weights": (

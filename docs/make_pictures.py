@@ -7,13 +7,16 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import warnings
 from pathlib import Path
 
 import matplotlib as mpl
+import numpy as np
 from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import train_test_split
 
 import kernelpath as kp
+from kernelpath.errors import ConstantColumnWarning
 from kernelpath.report.displays._canvas import screenless, signed
 from kernelpath.report.displays.accuracy import AccuracyDisplay, save_scores
 from kernelpath.report.displays.significance import SignificanceDisplay, save_significance
@@ -85,6 +88,23 @@ def which_are_real() -> None:
     print(f"wrote {IMAGES.name}/which-are-real.png: {test}")
 
 
+def null_quantiles(n: int = 400, n_columns: int = 10_000) -> None:
+    """Draw the p-values of columns without any relation to the target, of ten shapes."""
+    sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
+    from significance import SHAPES, targets
+
+    rng, log_p = np.random.default_rng(0), []
+    for shape in SHAPES.values():
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConstantColumnWarning)
+            test = kp.alignment_test(shape(rng, (n, n_columns)), targets(n)["a class of 10 %"])
+        log_p.append(test.log_p[~np.isnan(test.z)])
+    whole, ones = np.concatenate(log_p), np.ones(sum(map(len, log_p)))
+    test = kp.AlignmentTest(ones, ones, whole, ones, ones)
+    save_significance(SignificanceDisplay.from_test(test, kind="qq"), IMAGES / "null-qq.png")
+    print(f"wrote {IMAGES.name}/null-qq.png: {test}")
+
+
 def main() -> None:
     """Draw all pictures."""
     IMAGES.mkdir(exist_ok=True)
@@ -92,6 +112,7 @@ def main() -> None:
     turning_back()
     stability()
     which_are_real()
+    null_quantiles()
     how_many_features()
 
 

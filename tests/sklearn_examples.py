@@ -19,8 +19,10 @@ BASELINES = tuple(getattr(kp.baselines, name) for name in baseline_names)
 COUNTED_WITH = "1.9"
 """Version of scikit-learn whose checks are counted; others have a few more or fewer."""
 COUNTS = {
+    kp.AdditivePathSelector: 55,
     kp.GMKLClassifier: 68,
     kp.GMKLRegressor: 65,
+    kp.JointPathSelector: 47,
     kp.L1KRClassifier: 61,
     kp.L1KRRegressor: 57,
     kp.LpKTASelector: 55,

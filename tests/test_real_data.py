@@ -115,7 +115,7 @@ def test_dorothea_closed_form(dorothea, kernel):
 def test_dorothea_sizes(dorothea):
     """The sizes of research/dorothea.md, section 1, and the certificates of all 101 points."""
     X, y = dorothea
-    selector = kp.LpKTASelector().fit(X, y)
+    selector = kp.LpKTASelector(statistic="alignment", bandwidth="std").fit(X, y)
     path = selector.path_
     largest = selector.alignments_.max()
     assert round(largest) == 106

@@ -263,6 +263,14 @@ def alignment_test_options(out: Recorder) -> None:
             out.value(f"{name}.several.weights", several)
 
 
+def alignment_test_family(out: Recorder) -> None:
+    """The best of all features in permutations of the target."""
+    for name, (X, y) in {"two": two_classes(), "numbers": numbers()}.items():
+        test = kp.alignment_test(X, y, family_permutations=70, random_state=1)
+        out.value(f"{name}.least", test.least_by_chance)
+        out.value(f"{name}.max", test.adjusted("max"))
+
+
 def _test(out: Recorder, key: str, X: Any, y: Any, **options: Any) -> None:
     """All that a test of the features says, or why there is none."""
     try:
@@ -294,6 +302,11 @@ def combined(out: Recorder) -> None:
 def lp_kta(**options: Any) -> Callable[[], Any]:
     """A selector to be made in the job."""
     return lambda: kp.LpKTASelector(**options)
+
+
+def additive(**options: Any) -> Callable[[], Any]:
+    """The same for the additive path."""
+    return lambda: kp.AdditivePathSelector(**options)
 
 
 def lp_kta_points(out: Recorder) -> None:
@@ -339,6 +352,18 @@ LP_KTA = {
     "reference": fit_of(lp_kta(reference=0.05, elimination_tol=0.01), two_classes),
     "wide": fit_of(lp_kta(), lambda: _simulated(kp.datasets.make_wide(200, 3000, 8))),
     "points": lp_kta_points,
+}
+
+
+ADDITIVE = {
+    "two_classes": fit_of(additive(), two_classes),
+    "many_classes": fit_of(additive(ridge=0.5), many_classes),
+    "numbers": fit_of(additive(bandwidth="multi", max_features=8), numbers),
+    "auto_frame": fit_of(additive(n_features_to_select=4), frame),
+    "sparse": fit_of(additive(), sparse_counts),
+    "weights": fit_of(additive(), two_classes, weighted=True),
+    "constraints": fit_of(additive(must_include=[7], feature_groups=[[0, 3]]), two_classes),
+    "wide": fit_of(additive(), lambda: _simulated(kp.datasets.make_wide(100, 2000, 8))),
 }
 
 
@@ -445,6 +470,14 @@ NMMKL = {
     "groups": fit_of(nmmkl(2, groups=list("aabbccddee"), must_include=[3]), two_classes),
     "hard_columns": fit_of(nmmkl([1, 2, 3]), hard_columns),
     "solvers": lambda out: _nmmkl_solvers(out),
+}
+
+
+JOINT_PATH = {
+    "classes": fit_of(lambda: kp.JointPathSelector(3), two_classes),
+    "numbers": fit_of(lambda: kp.JointPathSelector(kernel="anova"), numbers),
+    "frame": fit_of(lambda: kp.JointPathSelector(2), frame),
+    "sparse": fit_of(lambda: kp.JointPathSelector(2, max_columns=12), sparse_counts),
 }
 
 
@@ -644,10 +677,13 @@ JOBS: dict[str, Job] = {
     "alignments.joint_targets": joint_targets,
     "alignment_test.kernels": alignment_tests,
     "alignment_test.options": alignment_test_options,
+    "alignment_test.family": alignment_test_family,
     "combined_kernels": combined,
     **{f"lp_kta.{name}": one for name, one in LP_KTA.items()},
+    **{f"additive.{name}": one for name, one in ADDITIVE.items()},
     **{f"gmkl.{name}": one for name, one in GMKL.items()},
     **{f"nmmkl.{name}": one for name, one in NMMKL.items()},
+    **{f"joint.{name}": one for name, one in JOINT_PATH.items()},
     **{f"l1kr.{name}": one for name, one in L1KR.items()},
     "baselines": baselines,
     **{f"path_cv.{name}": one for name, one in PATH_CV.items()},

@@ -409,6 +409,17 @@ def _lp_kta() -> Calls:
     return _fits(make, Y, options) | _wrong_tables(make, Y) | _weights(make, Y)
 
 
+def _additive() -> Calls:
+    options: tuple[dict, ...] = (
+        {"kernel": "gaussian"}, {"n_components": 0}, {"ridge": -1.0}, {"n_strengths": 1},
+        {"strength_stop": 1.0}, {"max_features": 0}, {"tol": 1.0}, {"bandwidth": "wide"},
+        {"bandwidth": "multi", "gamma": 1.0}, {"kernel": "linear", "n_components": 3},
+        {"n_features_to_select": 99}, {"n_features_to_select": "all"},
+    )  # fmt: skip
+    make = kp.AdditivePathSelector
+    return _fits(make, Y, options) | _wrong_tables(make, Y) | _weights(make, Y)
+
+
 def _gmkl() -> Calls:
     options: tuple[dict, ...] = (
         {"kernel": "precomputd"}, {"kernel": "precomputed"}, {"regularizer": "l1"},
@@ -555,6 +566,7 @@ TEXT_JOBS: dict[str, Job] = {
     "face.schemas": schemas,
     "refusals.alignments": refusals(_alignments),
     "refusals.lp_kta": refusals(_lp_kta),
+    "refusals.additive": refusals(_additive),
     "refusals.gmkl": refusals(_gmkl),
     "refusals.nmmkl": refusals(_nmmkl),
     "refusals.l1kr": refusals(_l1kr),

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sklearn.model_selection import StratifiedKFold
 
 import kernelpath as kp
-from common import load_shared
+from common import PUBLISHED_LP_KTA, load_shared
 
 MOST_ITERATIONS = 300
 FREE_SIZES = (5, 8, 10, 13, 15, 20, 30, 50)
@@ -41,7 +41,9 @@ class Plan:
 
 def screen(X: NDArray, y: NDArray, size: int) -> NDArray[np.intp]:
     """Features that the path of lp-KTA keeps longest."""
-    return np.flatnonzero(kp.LpKTASelector().fit(X, y).path_.at(n_features=size).support)
+    return np.flatnonzero(
+        kp.LpKTASelector(**PUBLISHED_LP_KTA).fit(X, y).path_.at(n_features=size).support
+    )
 
 
 def machine(C: float, strength: float) -> kp.GMKLClassifier:
@@ -79,7 +81,10 @@ def run(plan: Plan, size: int) -> dict[str, Any]:
         model = machine(C, strength).fit(X[:, columns], y)
         middle = time.process_time()
         joint = kp.PathCV(
-            kp.LpKTASelector(), predictor="joint_rbf", n_features=[size], cv=plan.folds
+            kp.LpKTASelector(**PUBLISHED_LP_KTA),
+            predictor="joint_rbf",
+            n_features=[size],
+            cv=plan.folds,
         ).fit(X, y)
     ours = model.predict(rest[0][:, columns]) == rest[1]
     theirs = joint.predict(rest[0]) == rest[1]
@@ -111,7 +116,10 @@ def free_choice(plan: Plan) -> dict[str, Any]:
     assert rest is not None
     start = time.process_time()
     joint = kp.PathCV(
-        kp.LpKTASelector(), predictor="joint_rbf", n_features=list(FREE_SIZES), cv=plan.folds
+        kp.LpKTASelector(**PUBLISHED_LP_KTA),
+        predictor="joint_rbf",
+        n_features=list(FREE_SIZES),
+        cv=plan.folds,
     ).fit(shared[0][: plan.rows], shared[1][: plan.rows])
     return {
         "sizes": FREE_SIZES,

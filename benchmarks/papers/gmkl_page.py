@@ -214,7 +214,7 @@ def madelon_table(parts: list[dict[str, Any]], free: dict[str, Any] | None) -> l
             "C and strength are chosen by inner folds of the training rows, each with a screen of "
             "its own; C = 1 and the strengths tried were settled after earlier exploration, in "
             "which the validation rows had been seen. *Joint RBF*: "
-            "`PathCV(LpKTASelector(), predictor=\"joint_rbf\")` of the same "
+            "`PathCV` with the published `LpKTASelector` and `predictor=\"joint_rbf\"` of the same "
             "size, one width for all features, on the same features."
             + (
                 f" Free to choose among {listed_sizes(free)} features by the same inner folds, it "

@@ -105,8 +105,9 @@ def table3(results: dict[str, Results]) -> list[str]:
         "## Table 3: half the rows, at most 200 features\n",
         *table(head, rows),
         "The first columns are the sum-of-kernels SVM of the paper. `PathCV`: the training half "
-        'goes to `PathCV(LpKTASelector(), rule="best", n_features=[...])` with its default '
-        "predictor, the better of the sum kernel and a joint RBF kernel by inner folds; the other "
+        'goes to `PathCV(LpKTASelector(statistic="alignment", bandwidth="std"), rule="best", '
+        "n_features=[...])` with its default predictor, the better of the sum kernel and a joint "
+        "RBF kernel by inner folds; the other "
         "half is only scored. *F test*: the same with the ranking of `f_classif`, which gives no "
         "weights; the sum kernel then takes the alignments of the chosen features.\n",
     ]

@@ -19,7 +19,7 @@ from sklearn.utils.sparsefuncs import mean_variance_axis
 from threadpoolctl import threadpool_limits
 
 import kernelpath as kp
-from common import load_shared
+from common import PUBLISHED_LP_KTA, load_shared
 from kernelpath.path_kernels import KernelBank
 from kernelpath.predictors.svm import Task, fit_svms
 from kernelpath.tables.table import as_column_table
@@ -227,7 +227,7 @@ def table3_split(name: str, plan: Plan, split: int) -> dict[str, Any]:
         result["one"] = one_feature(bank, X[train], y[train], X[test], y[test])
     result["cpu_path"] = time.process_time() - start
     result["path_cv"] = {
-        "lp-KTA": path_cv(kp.LpKTASelector(), X, y, train, test, plan),
+        "lp-KTA": path_cv(kp.LpKTASelector(**PUBLISHED_LP_KTA), X, y, train, test, plan),
         "F test": path_cv(f_classif, X, y, train, test, plan),
     }
     result["cpu"] = time.process_time() - start
@@ -259,7 +259,7 @@ def dorothea_times(name: str, plan: Plan) -> dict[str, float]:
     times: dict[str, float] = {}
     for _ in range(3):
         start = time.process_time()
-        path = kp.LpKTASelector(n_jobs=1).fit(X, y).path_
+        path = kp.LpKTASelector(n_jobs=1, **PUBLISHED_LP_KTA).fit(X, y).path_
         traced = time.process_time()
         bank = KernelBank.fit(as_column_table(X), y, n_jobs=1)
         for point, kernel in enumerate(bank.combine(path.weights, memory_limit=MEMORY_LIMIT)):

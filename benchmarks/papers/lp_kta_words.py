@@ -283,7 +283,7 @@ def speed(times: dict | None) -> list[str]:
             "\"standard 2.40 GHz Intel Xeon desktop with 32 GB of RAM\"."
         )
         .add(
-            f"Here `LpKTASelector().fit` on the 800 training rows takes {times['path']:.2f} s of "
+            f"Here the published method on the 800 training rows takes {times['path']:.2f} s of "
             f"CPU for {times['points']} points, and {times['all']:.1f} s with the combined kernel "
             "and an SVM (C = 1) at every point. The machines are not comparable, and what the "
             "paper's minutes include is not spelled out."

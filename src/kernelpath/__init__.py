@@ -20,7 +20,10 @@ if TYPE_CHECKING:
     from kernelpath.catalogue import methods
     from kernelpath.comparison import Comparison, compare
     from kernelpath.errors import DataError, ExtensionError, KernelPathError, PathFileError
+    from kernelpath.estimators.additive import AdditivePathSelector
+    from kernelpath.estimators.auto import AutoPathSelector
     from kernelpath.estimators.gmkl import GMKLClassifier, GMKLRegressor
+    from kernelpath.estimators.joint import JointPathSelector
     from kernelpath.estimators.l1kr import L1KRClassifier, L1KRRegressor
     from kernelpath.estimators.lp_kta import LpKTASelector
     from kernelpath.estimators.model_file import load_model
@@ -74,6 +77,8 @@ _HOME = {
     "compare": "kernelpath.comparison",
     "methods": "kernelpath.catalogue",
     "LpKTASelector": "kernelpath.estimators.lp_kta",
+    "AutoPathSelector": "kernelpath.estimators.auto",
+    "AdditivePathSelector": "kernelpath.estimators.additive",
     "GMKLClassifier": "kernelpath.estimators.gmkl",
     "GMKLRegressor": "kernelpath.estimators.gmkl",
     "NMMKLSelector": "kernelpath.estimators.nmmkl",
@@ -89,6 +94,7 @@ _HOME = {
     "CappedSimplex": "kernelpath.mkl.feasible_sets",
     "Box": "kernelpath.mkl.feasible_sets",
     "LpBall": "kernelpath.mkl.feasible_sets",
+    "JointPathSelector": "kernelpath.estimators.joint",
     "PathCV": "kernelpath.estimators.path_cv",
     "load_model": "kernelpath.estimators.model_file",
     "NestedScore": "kernelpath.evaluation.nested",
@@ -136,7 +142,9 @@ __all__ = [
     "L1",
     "RBF",
     "AccuracyDisplay",
+    "AdditivePathSelector",
     "AlignmentTest",
+    "AutoPathSelector",
     "Box",
     "CappedSimplex",
     "CertificateDisplay",
@@ -153,6 +161,7 @@ __all__ = [
     "GMKLClassifier",
     "GMKLRegressor",
     "GeneralizedKL",
+    "JointPathSelector",
     "JointRBFSVM",
     "KernelPathError",
     "KnockoffSelection",

@@ -8,7 +8,7 @@ import numpy as np
 
 from kernelpath.alignment import calibration
 from kernelpath.alignment.api import align_table
-from kernelpath.alignment.tails import log_pearson_tail
+from kernelpath.alignment.calibration import log_tails
 from kernelpath.tables.table import as_column_table
 
 MULTI = (1.0, 0.5, 0.25)
@@ -27,11 +27,11 @@ def chance(X, y, **options):
     """
     seen = []
 
-    def watched(z, skewness):
+    def watched(z, skewness, wanted):
         seen.append((z, skewness))
-        return log_pearson_tail(z, skewness)
+        return log_tails(z, skewness, wanted)
 
-    with mock.patch.object(calibration, "log_pearson_tail", watched):
+    with mock.patch.object(calibration, "log_tails", watched):
         result = calibrated(X, y, n_jobs=1, **options)
     z, skewness = (np.concatenate(part) for part in zip(*seen))
     return result, z, skewness

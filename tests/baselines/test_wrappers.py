@@ -31,10 +31,10 @@ from kernelpath.baselines import (
     VarianceFilter,
 )
 from kernelpath.baselines._linear import SquaredMachine
-from kernelpath.baselines._order import by_content
 from kernelpath.baselines.cars import coefficient_weights, sizes_of_rounds
 from kernelpath.baselines.forest import dense_ranks, folds_of
 from kernelpath.estimators.rankers import Ranker
+from kernelpath.tables.content import by_content
 from reference import wrappers as slow
 
 RNG = np.random.default_rng(21)

@@ -107,13 +107,20 @@ def test_files_agree_with_each_other_and_with_python(tmp_path, table, reference)
     np.testing.assert_allclose(points["p"], path.parameters)
     np.testing.assert_array_equal(points["n_selected"], path.n_selected)
     selected = pd.read_csv(out / "selected.csv")
-    assert list(selected.columns) == ["rank", "name", "weight", "alignment", "column"]
+    header = ["rank", "name", "weight", "alignment", "p_value", "q_value", "column"]
+    assert list(selected.columns) == header
     assert tuple(selected["name"]) == path.at(n_features=3).names
     assert selected["name"][0] == "g3"
     assert list(selected["rank"]) == [1, 2, 3]
     np.testing.assert_allclose(selected["alignment"], reference.alignments_[selected["column"]])
     assert "60 rows, 8 features, classification" in result.stdout
     assert "selected.csv (3 features)" in result.stdout
+    given = pd.read_csv(table)
+    test = kp.alignment_test(given.drop(columns="outcome"), given["outcome"])
+    np.testing.assert_allclose(selected["p_value"], test.p_value[selected["column"]], rtol=1e-6)
+    np.testing.assert_allclose(selected["q_value"], test.q_value[selected["column"]], rtol=1e-6)
+    assert f"{len(test.discoveries(0.1))} feature" in result.stdout
+    assert "at a false discovery rate of 0.1." in result.stdout
     assert str(out) in result.stdout
 
 
@@ -143,7 +150,8 @@ def test_verbose_adds_parameter_and_certificates(table):
 
 
 def test_table_names_sizes_and_features(table):
-    lines = done("path", table, "-t", "outcome", "-k", 3).stdout.splitlines()
+    published = ["--statistic", "alignment"]  # of which none is 0 at p = 2
+    lines = done("path", table, "-t", "outcome", "-k", 3, *published).stdout.splitlines()
     assert lines[2].split() == ["features", "heaviest", "features"]
     sizes = [line.split()[0] for line in lines[3 : lines.index("", 3)]]
     assert sizes[0] == "8"
@@ -178,7 +186,10 @@ def test_text_columns_with_kernel_auto(tmp_path, frame):
     file = save_csv(tmp_path, frame.assign(town=town))
     found = strict_json(done("path", file, "-t", "outcome", "--kernel", "auto", "--json").stdout)
     assert found["n_features"] == 9
-    assert found["points"][0]["top"][0] == "town"
+    assert found["points"][0]["top"][:2] == ["g3", "town"]
+    published = ["--statistic", "alignment", "--bandwidth", "std", "--json"]
+    found = strict_json(done("path", file, "-t", "outcome", *published).stdout)
+    assert found["points"][0]["top"][:2] == ["town", "g3"]
     assert done("path", file, "-t", "outcome", "--drop", "town").exit_code == 0
 
 
@@ -194,7 +205,8 @@ def test_regression(tmp_path, frame):
 
 def test_noise_strength_leaves_only_what_beats_chance(tmp_path):
     file = save_csv(tmp_path, make_frame(120, 60))
-    plain = strict_json(done("path", file, "-t", "outcome", "--json").stdout)
+    published = ["--statistic", "alignment", "--json"]
+    plain = strict_json(done("path", file, "-t", "outcome", *published).stdout)
     noise = done("path", file, "-t", "outcome", "--norm-strength", "noise", "--json").stdout
     names = [row["name"] for row in strict_json(noise)["selected"]]
     assert names[0] == "g3"

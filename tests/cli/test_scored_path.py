@@ -54,7 +54,15 @@ def test_files_agree_with_python(scored, frame, reference):
 
 def test_selected_has_the_share_of_the_folds(scored, reference):
     selected = pd.read_csv(scored / "selected.csv")
-    assert list(selected.columns) == ["rank", "name", "weight", "share_of_folds", "column"]
+    assert list(selected.columns) == [
+        "rank",
+        "name",
+        "weight",
+        "share_of_folds",
+        "p_value",
+        "q_value",
+        "column",
+    ]
     assert tuple(selected["name"]) == reference.path_.at(n_features=2).names
     shares = reference.stability_.of(2).set_index("name")["frequency"]
     assert selected["share_of_folds"].tolist() == shares[selected["name"]].tolist()
@@ -225,7 +233,7 @@ def test_spreadsheet_formulas_are_text(tmp_path, frame):
     names = pd.read_csv(out / "selected.csv")["name"].tolist()
     assert names[0] == "'=1+1"
     assert {"'+x", "'-y", "'@z", "g4"} < set(names)
-    assert pd.read_csv(out / "path.csv")["top_features"].str.startswith("'=1+1, ").all()
+    assert pd.read_csv(out / "path.csv")["top_features"].str.startswith("'=1+1").all()
     # the other files keep the names as they are
     assert "=1+1" in kp.load_path(out / "path.kpath").feature_names
 

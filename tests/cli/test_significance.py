@@ -115,6 +115,18 @@ def test_many_discoveries_end_in_a_number(tmp_path):
     assert "20 features at a false discovery rate of 0.1" in result.stdout
 
 
+def test_the_family_wise_error_rate(table, frame):
+    line = ("test", table, "-t", "outcome", "--adjust", "max", "--level", "0.05", "--seed", "3")
+    result = done(*line)
+    words = "1 feature at a family-wise error rate of 0.05 (the best of all features by chance)."
+    assert words in result.stdout
+    assert as_printed(result)[2][:5] == ["feature", "alignment", "p", "adj.", "p"]
+    found = json.loads(done(*line, "--permutations", "200", "--json").stdout)
+    X = frame.drop(columns="outcome")
+    test = kp.alignment_test(X, frame["outcome"], family_permutations=200, random_state=3)
+    assert found["discoveries"][0]["q_value"] == pytest.approx(test.adjusted("max")[3])
+
+
 def test_numbers_as_a_target_and_other_adjustments(tmp_path):
     rng = np.random.default_rng(1)
     X = rng.normal(size=(150, 12))

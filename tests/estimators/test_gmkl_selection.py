@@ -16,7 +16,7 @@ TRAIN = np.arange(80)
 
 
 @pytest.mark.parametrize("share", [0.99, 0.95, 0.8])
-@pytest.mark.parametrize("base_kernel", ["rbf", "linear", "bandwidths"])
+@pytest.mark.parametrize("base_kernel", ["rbf", "linear", "multi", "bandwidths"])
 def test_nothing_is_left_of_where_a_solver_started(base_kernel, share):
     """Near the strength that leaves nothing, equal weights of next to nothing are optimal too."""
     rng = np.random.default_rng(4)
@@ -106,3 +106,22 @@ def test_matrices_in_single_precision_and_under_numbers():
     model = kp.GMKLClassifier(kernel="precomputed").fit(grams, Y[TRAIN])
     assert model.gap_ <= 1e-3
     assert len(model.predict(grams)) == 80
+
+
+def test_three_widths_are_kernels_side_by_side_and_find_a_wave():
+    """As the sum of matrices of these kernels; one width does not hear the wave."""
+    rng = np.random.default_rng(6)
+    table = rng.normal(size=(150, 3))
+    y = (np.sin(4 * table[:, 1]) > 0).astype(int)
+    model = kp.GMKLClassifier(base_kernel="multi", tol=1e-6).fit(table, y)
+    assert model.feature_importances_.argmax() == 1
+    grams = [
+        np.exp(-0.5 * np.subtract.outer(x, x) ** 2 / (width * x.std()) ** 2)
+        for x in table.T
+        for width in (1.0, 0.5, 0.25)
+    ]
+    twin = kp.GMKLClassifier("precomputed", tol=1e-6).fit(grams, y)
+    largest = twin.weights_.max()
+    np.testing.assert_allclose(model.weights_, twin.weights_, atol=1e-3 * largest)
+    wide = kp.GMKLClassifier(tol=1e-6).fit(table, y)
+    assert model.score(table, y) > 0.9 > wide.score(table, y)

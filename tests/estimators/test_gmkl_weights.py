@@ -38,6 +38,7 @@ CASES = {
     "polynomial": (kp.GMKLRegressor("polynomial", tol=TIGHT), WAVE),
     "polynomials": (kp.GMKLClassifier(tol=TIGHT, base_kernel="polynomial"), TWO),
     "bandwidths": (kp.GMKLClassifier(tol=TIGHT, base_kernel="bandwidths"), TWO),
+    "three widths": (kp.GMKLClassifier(tol=TIGHT, base_kernel="multi"), TWO),
     "high rank": (kp.GMKLClassifier(tol=TIGHT, base_kernel=kp.Laplace()), TWO),
     "uniform": (kp.GMKLClassifier(tol=TIGHT, weights="uniform"), TWO),
     "centred alignment": (kp.GMKLClassifier(tol=TIGHT, weights="centered_kta"), TWO),

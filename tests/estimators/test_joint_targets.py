@@ -18,13 +18,15 @@ TIME = np.round(RNG.exponential(size=N) * np.exp(-1.5 * X[:, 3]), 2)
 EVENT = RNG.random(N) < 0.7
 SURVIVAL = np.array(list(zip(EVENT, TIME)), dtype=[("event", bool), ("time", float)])
 
+PUBLISHED = {"statistic": "alignment", "bandwidth": "std"}
+
 
 def _order(y, **settings):
     return kp.LpKTASelector(**settings).fit(X, y).path_.entry_order().tolist()
 
 
 def test_the_path_is_that_of_the_mean_alignment():
-    selector = kp.LpKTASelector().fit(X, Y)
+    selector = kp.LpKTASelector(**PUBLISHED).fit(X, Y)
     alone = [kp.alignments(X, y) for y in Y.T]
     np.testing.assert_allclose(selector.alignments_, np.mean(alone, axis=0), rtol=1e-7)
     assert set(selector.path_.entry_order()[:2]) == {1, 4}
@@ -37,7 +39,7 @@ def test_labels_of_several_columns():
 
 
 def test_survival_is_the_path_of_the_residuals():
-    selector = kp.LpKTASelector().fit(X, SURVIVAL)
+    selector = kp.LpKTASelector(**PUBLISHED).fit(X, SURVIVAL)
     expected = kp.alignments(X, kp.survival_target(TIME, EVENT))
     np.testing.assert_array_equal(selector.alignments_, expected)
     assert selector.path_.entry_order()[0] == 3
@@ -131,7 +133,7 @@ def test_others_say_who_takes_them(selector, y):
         assert "scoring=" in str(caught.value)
         return
     assert "must be one-dimensional" in str(caught.value)
-    assert "kp.alignments and kp.LpKTASelector" in str(caught.value)
+    assert "kp.alignments, kp.LpKTASelector and kp.AdditivePathSelector" in str(caught.value)
 
 
 def test_a_path_of_several_columns_is_kept_in_its_file(tmp_path):

@@ -135,8 +135,9 @@ def test_numpy_numbers_are_numbers_in_the_record():
     assert path.provenance["parameters"]["n_features_to_select"] == 2
 
 
-def test_a_weighted_kernel_for_several_bandwidths():
-    selector = kp.NMMKLSelector([1, 2], kernel="bandwidths")
+@pytest.mark.parametrize("kernel", ["multi", "bandwidths"])
+def test_a_weighted_kernel_for_several_bandwidths(kernel):
+    selector = kp.NMMKLSelector([1, 2], kernel=kernel)
     model = kp.PathCV(selector, cv=2, predictor="weighted_kernel", references=False).fit(
         X[:, :4], LABELS
     )

@@ -55,6 +55,8 @@ def _check_refit(model, table=X, target=Y, **fit):
 SELECTORS = {
     "default": None,
     "lp-kta": kp.LpKTASelector(step=0.2, divergence="kl"),
+    "additive": kp.AdditivePathSelector(n_strengths=12, ridge=0.5, bandwidth=(1.0, 0.5)),
+    "auto": kp.AutoPathSelector(candidates=["additive", "lp-kta"], cv=2),
     "gmkl": kp.GMKLClassifier(strengths=4),
     "gmkl product": kp.GMKLClassifier("product", kp.L1(0.1), strengths=[0.5, 0.1]),
     "gmkl parts": kp.GMKLClassifier(
@@ -63,6 +65,7 @@ SELECTORS = {
     "gmkl loss": kp.GMKLClassifier(regularizer=kp.Lp(1.5), loss=HuberHinge(2.0), strengths=3),
     "gmkl groups": kp.GMKLClassifier(regularizer=kp.MixedNorm([0, 0, 1, 1, 2, 2]), strengths=3),
     "gmkl random": kp.GMKLClassifier("product", strengths=2, random_state=3),
+    "joint": kp.JointPathSelector(3, "anova", start=kp.LpKTASelector(), max_rows=50),
     "nmmkl": kp.NMMKLSelector([1, 2, 3], kernel="rbf", ridge=0.2),
     "nmmkl groups": kp.NMMKLSelector([2, 4], groups=np.array([0, 0, 1, 1, 2, 2])),
     "l1kr": kp.L1KRClassifier(norm_budget=[0.1, 0.3], max_features=3),
@@ -312,8 +315,9 @@ def test_nothing_is_imported_by_a_name_out_of_a_file():
 
 @pytest.mark.parametrize("name", ["lp_kta", "default"])
 def test_old_files_that_say_everything_refit(name):
-    selector = kp.LpKTASelector(step=0.2, kernel="laplace") if name == "lp_kta" else None
-    fresh = path_cv(selector).fit(X, Y)
+    # In that format every setting of the selector was written, the width among them.
+    own = {"step": 0.2, "kernel": "laplace", "bandwidth": "std"}
+    fresh = path_cv(kp.LpKTASelector(**own) if name == "lp_kta" else None).fit(X, Y)
     old = kp.load_model(FILES / f"{name}_v1.kpmodel")
     np.testing.assert_array_equal(old.predict(X), fresh.predict(X))
     old.fit(X, Y)

@@ -10,7 +10,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 
 import kernelpath as kp
 from cli.helpers import make_frame, run, save_csv
-from kernelpath.estimators import _path_cv_checks, gmkl, l1kr, lp_kta, nmmkl
+from kernelpath.estimators import _path_cv_checks, additive, gmkl, l1kr, lp_kta, nmmkl
 from kernelpath.inference import stability
 from kernelpath.kernels import feature_kernel_settings
 from kernelpath.mkl.losses import Hinge, LeastSquares
@@ -29,6 +29,9 @@ PAIRS = [
     (kp.LpKTASelector(kernel="linear", bandwidth="median"), (X, Y), "bandwidth='median'.*no width"),
     (kp.LpKTASelector(kernel=kp.Delta(), bandwidth="median"), (X, Y), "bandwidth='median'.*delta"),
     (kp.LpKTASelector(kernel="linear", gamma=[1.0] * 4), (X, Y), "gamma.*no width"),
+    (kp.AdditivePathSelector(kernel="linear", gamma=0.5), (X, Y), "gamma=0.5.*no width"),
+    (kp.AdditivePathSelector(bandwidth="multi", gamma=0.5), (X, Y), "bandwidth='multi'.*gamma"),
+    (kp.AdditivePathSelector(kernel="delta", n_components=3), (X, Y), "n_components=3.*exact"),
     (kp.LpKTASelector(predictor_order=2), (X, Y), "predictor_order=2.*solver='exact'"),
     (kp.LpKTASelector(statistic="calibrated", tol=1e-4), (X, Y), "tol=0.0001.*by p-values"),
     (kp.LpKTASelector(0.0, 1.0, reference=0.1), (X, Y), "reference=0.1.*bregman_strength=0"),
@@ -71,6 +74,7 @@ RULES = {
     kp.LpKTASelector: lp_kta.IDLE,
     kp.L1KRRegressor: l1kr.IDLE,
     kp.NMMKLSelector: nmmkl.IDLE,
+    kp.AdditivePathSelector: additive.IDLE,
     kp.PathCV: _path_cv_checks.IDLE,
     kp.StabilityPath: stability.IDLE,
 }

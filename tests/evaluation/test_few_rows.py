@@ -116,6 +116,7 @@ def test_fewer_groups_than_folds(groups, words):
 ESTIMATORS = [
     kp.LpKTASelector(),
     kp.PathCV(cv=2, predictor=JOINT, n_features=[1], references=False),
+    kp.AdditivePathSelector(1),
     kp.GMKLClassifier(),
     kp.NMMKLSelector(1),
     kp.L1KRClassifier(norm_budget=0.1, search_branches=False),

@@ -52,6 +52,8 @@ SUBJECTS = (
         True,
         convex=False,
     ),
+    Subject("joint, classes", lambda: kp.JointPathSelector(2), CLASSES, ROUNDING),
+    Subject("joint, numbers", lambda: kp.JointPathSelector(2), NUMBERS, ROUNDING),
     Subject("NMMKL, classes", lambda: kp.NMMKLSelector(2), CLASSES, ROUNDING),
     Subject("NMMKL, numbers", lambda: kp.NMMKLSelector(2), NUMBERS, ROUNDING),
     Subject("L1KR, numbers", lambda: kp.L1KRRegressor(**QUICK), NUMBERS, SOLVER),

@@ -238,7 +238,7 @@ def test_alignments_in_units_of_their_own(new, calls):
 @pytest.mark.parametrize("table", TABLES)
 def test_combined_kernels(new, calls, table):
     kernel, k = new
-    path = kp.LpKTASelector(kernel=kernel).fit(X, Y).path_
+    path = kp.LpKTASelector(kernel=kernel, statistic="alignment").fit(X, Y).path_
     given = kp.combined_kernels(
         path, TABLES[table](X), X_new=TABLES[table](NEW), kernel=kernel, positions=[0, 40, -1]
     )

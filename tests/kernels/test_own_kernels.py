@@ -127,9 +127,16 @@ def test_given_widths_need_no_width_of_the_kernel():
 
 def test_lp_kta(example):
     y, task = TARGETS["two classes"]
-    selector = kp.LpKTASelector(kernel=example.kernel).fit(X, y, sample_weight=COUNTS)
+    selector = kp.LpKTASelector(kernel=example.kernel, statistic="alignment")
+    selector.fit(X, y, sample_weight=COUNTS)
     expected = slow.alignments(X, y, example.k, example.width, task, COUNTS)
     assert close(selector.alignments_, expected, 1e-7)
+
+
+def test_a_formula_of_ones_own_has_one_width(own):
+    y, _ = TARGETS["two classes"]
+    selector = kp.LpKTASelector(kernel=own.kernel).fit(X, y)
+    assert (selector.statistic_, selector.test_) == ("alignment", None)
 
 
 # -- combined kernels ------------------------------------------------------------------------------
@@ -138,7 +145,7 @@ def test_lp_kta(example):
 @pytest.mark.parametrize("table", ["dense", "sparse"])
 def test_combined_kernels(example, table):
     y, _ = TARGETS["two classes"]
-    path = kp.LpKTASelector(kernel=example.kernel).fit(X, y).path_
+    path = kp.LpKTASelector(kernel=example.kernel, statistic="alignment").fit(X, y).path_
     positions = [0, 40, -1]
     for counts in (None, COUNTS):
         given = kp.combined_kernels(
@@ -180,7 +187,7 @@ def test_a_kernel_that_calls_itself_rbf_is_not_taken_for_it():
 
 
 def _path_cv(example, y, task, table="dense"):
-    selector = kp.LpKTASelector(kernel=example.kernel)
+    selector = kp.LpKTASelector(kernel=example.kernel, statistic="alignment")
     model = kp.PathCV(
         selector, predictor=kp.WeightedKernelSVM(C=1.0), n_features=[3], cv=3, references=False
     )

@@ -39,6 +39,11 @@ def make_table(n, rng):
     return np.column_stack(columns).astype(float)
 
 
+def each_width(path):
+    """Width of every feature of a path in units of its scale; 1 for kernels without one."""
+    return np.where(np.isnan(path.test.width), 1.0, path.test.width)
+
+
 def fit(X, **options):
     """A bank of a table in any layout."""
     return KernelBank.fit(as_column_table(X), **options)

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 import kernelpath as kp
 from kernelpath.errors import DataError
 from kernelpath.path_kernels import combined_kernels
-from path_kernels.helpers import assert_matches, error, fit
+from path_kernels.helpers import assert_matches, each_width, error, fit
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +22,8 @@ def ring():
 
 def test_all_points_and_some(ring):
     X, y, X_new, path = ring
-    bank = fit(X)
+    bank = fit(X, each_width=each_width(path))
+    assert len(set(path.test.width)) > 1
     points = list(combined_kernels(path, X, y, X_new))
     assert len(points) == len(path)
     for combined, point in zip(points, path):
@@ -63,7 +64,8 @@ def test_frames_with_categories_are_read_alike():
     point = next(iter(combined_kernels(path, frame[:30], X_new=new, kernel="auto")))
     codes = np.column_stack([frame["age"], pd.factorize(frame["town"])[0]]).astype(float)
     again = frame.assign(town=codes[:, 1])
-    bank = fit(again[:30].assign(town=lambda f: f["town"].astype("category")), kernel="auto")
+    again = again[:30].assign(town=lambda f: f["town"].astype("category"))
+    bank = fit(again, kernel="auto", each_width=each_width(path))
     assert_matches(point, codes[:30], codes[30:][::-1], bank, path[0].weights, tol=1e-8)
 
 

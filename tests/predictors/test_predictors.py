@@ -36,7 +36,10 @@ def _twin(model, X, y, class_weight=None, sample_weight=None):
             point.settings["C"], point.settings["gamma"], len(columns), task, class_weight
         )
     else:
-        twin = WeightedKernel(point.settings["C"], point.weights[columns], task, class_weight)
+        test = model.path_.test
+        widths = None if test is None else test.width[columns]
+        C, weights = point.settings["C"], point.weights[columns]
+        twin = WeightedKernel(C, weights, task, class_weight, widths)
     return twin.fit(X[:, columns], y, sample_weight), columns
 
 

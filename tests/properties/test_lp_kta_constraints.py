@@ -48,15 +48,18 @@ def twin(path, alignments, groups, must, costs, tol=1e-3):
     must=st.sets(st.integers(0, D - 1), max_size=3),
     costs=st.none() | st.lists(st.sampled_from([0.0, 0.5, 1.0, 3.0]), min_size=D, max_size=D),
     solver=st.sampled_from(["exact", "predictor_corrector"]),
+    statistic=st.sampled_from(["alignment", "calibrated"]),
 )
-def test_every_point_is_that_of_the_definition(columns, sizes, must, costs, solver):
+def test_every_point_is_that_of_the_definition(columns, sizes, must, costs, solver, statistic):
     ends = np.cumsum([0, *sizes])
     groups = [columns[a:b] for a, b in pairwise(ends)]
     selector = kp.LpKTASelector(
-        step=0.25, must_include=sorted(must), feature_groups=groups, costs=costs, solver=solver
-    ).fit(X, LABELS)
+        step=0.25, must_include=sorted(must), feature_groups=groups, costs=costs, solver=solver,
+        statistic=statistic,
+    ).fit(X, LABELS)  # fmt: skip
     path = selector.path_
-    expected = twin(path, selector.alignments_, groups, must, costs)
+    a = selector.alignments_ if statistic == "alignment" else -selector.test_.log_p
+    expected = twin(path, a, groups, must, costs)
     for point, (weights, support, value, best) in zip(path, expected):
         assert (point.support == support).all()
         np.testing.assert_allclose(point.weights, weights, rtol=1e-7, atol=1e-12)
@@ -120,12 +123,16 @@ def test_columns_of_a_group_share_its_weight():
     np.testing.assert_allclose(point.weights[[0, 1, 2]], eta / 3)
 
 
-def test_costs_rank_by_alignment_per_cost():
-    first = kp.LpKTASelector(costs={"x0": 50.0}).fit(X, LABELS)
-    ranked = first.alignments_ / np.where(np.arange(D) == 0, 50.0, 1.0)
+@pytest.mark.parametrize("statistic", ["alignment", "calibrated"])
+def test_costs_rank_by_what_a_unit_of_cost_brings(statistic):
+    first = kp.LpKTASelector(costs={"x0": 50.0}, statistic=statistic).fit(X, LABELS)
+    a = first.alignments_ if statistic == "alignment" else -first.test_.log_p
+    ranked = a / np.where(np.arange(D) == 0, 50.0, 1.0)
     assert first.path_.entry_order().tolist() == np.argsort(-ranked, kind="stable").tolist()
     euros, cents = (
-        kp.LpKTASelector(costs=unit * np.arange(1.0, D + 1)).fit(X, LABELS).path_
+        kp.LpKTASelector(costs=unit * np.arange(1.0, D + 1), statistic=statistic)
+        .fit(X, LABELS)
+        .path_
         for unit in (1.0, 100.0)
     )
     np.testing.assert_allclose(euros.weights.toarray(), cents.weights.toarray(), rtol=1e-9)

@@ -218,9 +218,12 @@ def pearson_p(z, skewness):
 
 
 def cauchy(p):
-    """One p-value of several: the mean of cotangents, each p at most 0.99."""
+    """One p-value of several: the mean of cotangents, each p at most 0.99, and a tenth more."""
     t = np.mean(1.0 / np.tan(np.pi * np.minimum(p, 0.99)))
-    return min(np.arctan2(1.0, t) / np.pi, 1.0)
+    q = min(np.arctan2(1.0, t) / np.pi, 1.0)
+    if np.ptp(np.log(np.maximum(p, 1e-300))) <= 1e-4:  # there was no choice
+        return q
+    return q * (1.0 + 0.1 * (1.0 - q))
 
 
 def count_p(n, positive, chosen, seen):
@@ -269,3 +272,12 @@ def discovered_by_e_values(p, level):
 def worst_z(found, expected):
     """Largest error of standardised statistics, in units of themselves or 1."""
     return float(np.max(np.abs(found - expected) / np.maximum(1.0, np.abs(expected))))
+
+
+def least_p(X, y, task, orders, factors=(1.0, 0.5, 0.25), kernel="rbf"):
+    """The least combined p-value of all columns for each order of the target, one by one."""
+    found = []
+    for order in orders:
+        z, skewness = table_chance(X, np.asarray(y)[order], task, kernel, factors)
+        found.append(min(cauchy(p) for p in pearson_p(z, skewness)))
+    return np.array(found)

@@ -32,7 +32,7 @@ def centred(K, K_new, share):
     return H @ K @ H.T, (K_new - np.outer(np.ones(len(K_new)), share @ K)) @ H.T
 
 
-def weighted_kernels(X, X_new, weights, sample_weight=None, gamma=None):
+def weighted_kernels(X, X_new, weights, sample_weight=None, gamma=None, each_width=None):
     """Sum of centred kernels of trace 1, scaled to mean diagonal 1; new rows against old."""
     n = len(X)
     counts = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=float)
@@ -42,7 +42,8 @@ def weighted_kernels(X, X_new, weights, sample_weight=None, gamma=None):
     for j, weight in enumerate(weights):
         x = X[:, j]
         variance = share @ (x - share @ x) ** 2
-        width = 1 / (2 * variance) if gamma is None else gamma[j]
+        factor = 1.0 if each_width is None else each_width[j]
+        width = 1 / (2 * factor**2 * variance) if gamma is None else gamma[j]
         K, K_new = centred(rbf(x, x, width), rbf(X_new[:, j], x, width), share)
         trace = counts @ np.diag(K)
         total += weight * counts.sum() * K / trace
@@ -58,12 +59,13 @@ def standardised_target(y, sample_weight=None):
 class WeightedKernel:
     """SVC or SVR on a precomputed sum of kernels."""
 
-    def __init__(self, C, weights, task="classification", class_weight=None):
+    def __init__(self, C, weights, task="classification", class_weight=None, each_width=None):
         self.C, self.weights, self.task, self.class_weight = C, weights, task, class_weight
+        self.each_width = each_width
 
     def fit(self, X, y, sample_weight=None):
         self.X, self.sample_weight = X, sample_weight
-        K, _ = weighted_kernels(X, X[:1], self.weights, sample_weight)
+        K, _ = weighted_kernels(X, X[:1], self.weights, sample_weight, None, self.each_width)
         if self.task == "regression":
             self.mean, self.scale = standardised_target(y, sample_weight)
             self.svm = SVR(kernel="precomputed", C=self.C, epsilon=EPSILON, tol=TOLERANCE)
@@ -80,7 +82,8 @@ class WeightedKernel:
         return self
 
     def kernel(self, X_new):
-        return weighted_kernels(self.X, X_new, self.weights, self.sample_weight)[1]
+        given = (self.weights, self.sample_weight, None, self.each_width)
+        return weighted_kernels(self.X, X_new, *given)[1]
 
     def predict(self, X_new):
         outcome = self.svm.predict(self.kernel(X_new))

@@ -50,7 +50,10 @@ HOSTILE = (
 def _scored():
     data = kp.datasets.make_wide(n_samples=120, n_features=60, random_state=0)
     sizes = [1, 2, 3, 5, 8, 12, 20, 40, 60]
-    model = kp.PathCV(cv=3, predictor="joint_rbf", n_features=sizes, baselines=("f_test",))
+    published = kp.LpKTASelector(statistic="alignment", bandwidth="std")  # chooses several
+    model = kp.PathCV(
+        published, cv=3, predictor="joint_rbf", n_features=sizes, baselines=("f_test",)
+    )
     return summarize_cv(model.fit(data.X, data.y))
 
 

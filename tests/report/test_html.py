@@ -91,6 +91,7 @@ def test_the_summary_is_inside_and_comes_back_unchanged(case):
 
 
 EMPTY = {
+    "test": None,
     "data": None,
     "cv": None,
     "stability": None,
@@ -121,9 +122,9 @@ def test_sections_are_there_exactly_when_they_have_something_to_show():
         return {a["id"] for a in Reader(render_html(summary)).of("div") if "data-label" in a}
 
     assert charts(scored()) == {
-        "curve", "weights", "count", "stability", "strip", "certificates",
+        "curve", "weights", "count", "stability", "strip", "certificates", "volcano",
     }  # fmt: skip
-    assert charts(traced()) == {"curve", "weights", "certificates"}
+    assert charts(traced()) == {"curve", "weights", "certificates", "volcano"}
     assert "redundancy" in charts(mixed("classification"))  # a copy; the others are strangers
     assert "entries" in charts(CASES["wandering"]())
     assert charts(CASES["bare"]()) == set()

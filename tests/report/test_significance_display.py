@@ -202,3 +202,14 @@ def test_an_unknown_kind_is_refused():
         made_test([1.0]).plot("manhattan")
     assert FAINT != INK
     assert isinstance(made_test([1.0]).to_frame(), pd.DataFrame)
+
+
+def test_names_of_many_features_are_made_once(monkeypatch):
+    """A hundred thousand features are drawn in seconds, not in hours."""
+    test, calls = kp.AlignmentTest(*np.ones((5, 40))), []
+    own = kp.AlignmentTest.feature_names.fget
+    monkeypatch.setattr(
+        kp.AlignmentTest, "feature_names", property(lambda t: calls.append(1) or own(t))
+    )
+    SignificanceDisplay.from_test(test)
+    assert len(calls) == 1

@@ -31,6 +31,7 @@ ROW[5] = True
 
 CLASSIFIERS = {
     "LpKTA": lambda: kp.LpKTASelector(step=0.5),
+    "additive": lambda: kp.AdditivePathSelector(2),
     "GMKL": lambda: kp.GMKLClassifier(),
     "GMKL product": lambda: kp.GMKLClassifier(kernel="product"),
     "PathCV": lambda: kp.PathCV(
@@ -39,6 +40,7 @@ CLASSIFIERS = {
     "PathCV forest": lambda: kp.PathCV(
         kp.LpKTASelector(step=0.5), predictor=_forest(), cv=2, n_features=[2], references=False
     ),
+    "Joint": lambda: kp.JointPathSelector(2),
     "NMMKL": lambda: kp.NMMKLSelector(2),
     "L1KR": lambda: kp.L1KRClassifier(norm_budget=0.3, search_branches=False),
     "SVMLW": lambda: baselines.SVMLW(2),
@@ -59,10 +61,16 @@ CLASSIFIERS = {
 }
 REGRESSORS = {
     "LpKTA": lambda: kp.LpKTASelector(step=0.5),
+    "additive": lambda: kp.AdditivePathSelector(2),
     "GMKL": lambda: kp.GMKLRegressor(),
-    "PathCV": lambda: kp.PathCV(
-        kp.LpKTASelector(step=0.5), cv=2, n_features=[1, 2], references=False
+    "PathCV": lambda: kp.PathCV(  # joint kernels have indicators of holes in dense tables alone
+        kp.LpKTASelector(step=0.5),
+        cv=2,
+        n_features=[1, 2],
+        references=False,
+        predictor="weighted_kernel",
     ),
+    "Joint": lambda: kp.JointPathSelector(2),
     "NMMKL": lambda: kp.NMMKLSelector(2),
     "L1KR": lambda: kp.L1KRRegressor(norm_budget=0.3, search_branches=False),
     "SVRLW": lambda: baselines.SVRLW(2),
@@ -206,7 +214,8 @@ def _by_medians(table, fill=None):
 
 
 def _imputes(fitted):
-    return not isinstance(fitted, kp.LpKTASelector | kp.PathCV)
+    own = kp.AdditivePathSelector | kp.LpKTASelector | kp.PathCV | kp.JointPathSelector
+    return not isinstance(fitted, own)
 
 
 @pytest.mark.parametrize("case", MISSING)
@@ -226,7 +235,8 @@ def test_methods_that_impute_take_medians(make, y):
         del (expected := _results(filled, _by_medians(table)))["kept"]
         _same(found, expected)
     else:
-        assert np.any(_path(fitted)["path"] != _path(filled)["path"])
+        found, expected = _path(fitted), _path(filled)
+        assert any(np.any(found[name] != expected[name]) for name in ("path", "values"))
     np.testing.assert_array_equal(fitted.transform(table), table[:, fitted.get_support()])
 
 

@@ -100,6 +100,7 @@ def test_a_comparison_leaves_out_rows_without_a_target():
 
 SELECTORS = (
     kp.PathCV, kp.LpKTASelector, kp.GMKLClassifier, kp.NMMKLSelector, kp.L1KRRegressor,
+    kp.AdditivePathSelector, kp.JointPathSelector,
     kp.baselines.MRMR, kp.baselines.L1SVM, kp.baselines.HSICLasso, kp.baselines.Spectral,
 )  # fmt: skip
 

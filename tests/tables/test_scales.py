@@ -185,6 +185,7 @@ class Own(kp.RBF):
     [
         lambda far: kp.alignments(far, LABELS, kernel=Own()),
         lambda far: kp.LpKTASelector(step=0.5, kernel=Own()).fit(far, LABELS),
+        lambda far: kp.AdditivePathSelector(kernel=Own()).fit(far, LABELS),
         lambda far: kp.GMKLClassifier(base_kernel=Own()).fit(far, LABELS),
         lambda far: kp.NMMKLSelector(1, kernel=Own()).fit(far, LABELS),
     ],

@@ -7,7 +7,7 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import kernelpath as kp
-from kernelpath.estimators import gmkl, l1kr, nmmkl
+from kernelpath.estimators import additive, gmkl, l1kr, nmmkl
 from kernelpath.utils.threads import one_thread_up_to
 
 
@@ -38,6 +38,7 @@ def test_few_rows_one_thread_and_many_as_they_were():
         (l1kr, "trace_l1kr", kp.L1KRRegressor(norm_budget=0.1)),
         (gmkl, "solve", kp.GMKLRegressor()),
         (nmmkl, "trace_budgets", kp.NMMKLSelector(2)),
+        (additive, "Tracer", kp.AdditivePathSelector(2)),
     ],
 )
 @pytest.mark.parametrize("limit", [1000, 10])

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from kernelpath.alignment.calibration import CalibratedResult, calibrate, repeated
 from kernelpath.alignment.columns import DenseColumns, SparseColumns
 from kernelpath.alignment.engine import AlignmentResult, NonFiniteColumns, compute
+from kernelpath.alignment.family import LeastByChance
 from kernelpath.alignment.null_moments import FEWEST_ROWS
 from kernelpath.alignment.observed import ObservedColumns
 from kernelpath.errors import DataError, naming
@@ -163,13 +164,17 @@ def align_table(
     sample_weight: ArrayLike | None = None,
     task: str = "auto",
     calibrated: bool = False,
+    each_width: NDArray[np.float64] | None = None,
     progress: Callable[[int, int], None] | None = None,
+    by_chance: LeastByChance | None = None,
 ) -> tuple[AlignmentResult, Target]:
     """Like :func:`alignments`, with error bounds, constant columns and the encoded target.
 
     NaN means missing, a category of its own: see :mod:`kernelpath.kernels.missing`.  With
     ``calibrated`` or several widths the result is a :class:`CalibratedResult`; its alignments keep
-    to ``tol`` only where ``calibrated`` is not asked for.
+    to ``tol`` only where ``calibrated`` is not asked for.  ``each_width`` is that of every column,
+    in units of ``bandwidth``, where nothing is left to choose.  ``by_chance`` learns how small the
+    least p-value of all columns is in permutations of the target.
     """
     _check_options(bandwidth, method, tol)
     refuse_idle_widths(bandwidth, gamma)
@@ -200,17 +205,18 @@ def align_table(
         _check_rows_for_moments(target)
         run = partial(
             _calibrated, exact=None if calibrated else plain, bandwidth=scale, factors=factors,
-            method=method, n_jobs=n_jobs,
+            method=method, n_jobs=n_jobs, by_chance=by_chance,
         )  # fmt: skip
     used = replace(table, values=values)
+    given = (gamma_array, each_width)
     try:
-        return _aligned(used, target, kernels, gamma_array, run, progress), target
+        return _aligned(used, target, kernels, given, run, progress), target
     except NonFiniteColumns:
         refuse_infinite_columns(used)
     holes = np.flatnonzero(columns_with_holes(used.values))
     near = used.within_reach()
     kernels = _by_holes(kernels, holes)
-    result = _aligned(near, target, kernels, gamma_array, run, progress, holes)
+    result = _aligned(near, target, kernels, given, run, progress, holes)
     if near.exponents is None:
         return result, target
     known = 0 if table.exponents is None else table.exponents
@@ -221,12 +227,16 @@ def _aligned(
     table: Table,
     target: Target,
     kernels: list[tuple[FeatureKernel, NDArray[np.intp]]],
-    gamma: NDArray[np.float64] | None,
+    given: tuple[NDArray[np.float64] | None, NDArray[np.float64] | None],
     run: Callable[..., AlignmentResult],
     progress: Callable[[int, int], None] | None,
     holes: NDArray[np.intp] | None = None,
 ) -> AlignmentResult:
-    """Alignments of all columns, kernel by kernel, those with ``holes`` apart."""
+    """Alignments of all columns, kernel by kernel, those with ``holes`` apart.
+
+    ``given`` are the width parameters, and the widths in units of the scale of each column.
+    """
+    gamma, each_width = given
     n_features = table.shape[1]
     parts: list[tuple[NDArray[np.intp], AlignmentResult]] = []
     for one, where in kernels:
@@ -237,6 +247,7 @@ def _aligned(
         values = table.values if whole else table.values[:, where]
         with_holes = holes is not None and np.isin(where[0], holes)
         source = _observed(values, one) if with_holes else _source(values)
+        more = {} if each_width is None else {"each_width": each_width[where]}
         try:
             part = run(
                 source,
@@ -244,6 +255,7 @@ def _aligned(
                 one,
                 gamma=None if gamma is None else _own_widths(table, one, where, gamma[where]),
                 progress=_count_from(progress, before, n_features),
+                **more,
             )
         except NonFiniteColumns as error:
             raise NonFiniteColumns(where[error.columns]) from None

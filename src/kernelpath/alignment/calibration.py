@@ -23,7 +23,9 @@ from kernelpath.alignment.engine import (
     column_scales,
     over_columns,
 )
+from kernelpath.alignment.family import LeastByChance, Tested, account
 from kernelpath.alignment.null_moments import (
+    NullMoments,
     cancelled,
     permutation_moments,
     target_sums,
@@ -39,6 +41,7 @@ GRID_ERROR = 5e-5
 """What an alignment found on a grid may be off, in units of itself or 1."""
 
 ALIKE = 1e-3  # share of the largest trace
+JUDGED = 8192  # columns at a time
 
 
 @dataclass(frozen=True)
@@ -100,14 +103,21 @@ def calibrate(
     method: str,
     n_jobs: int | None,
     progress: Progress | None = None,
+    by_chance: LeastByChance | None = None,
 ) -> CalibratedResult:
-    """Statistics and p-values of every feature, at widths of ``factors`` times its scale."""
+    """Statistics and p-values of every feature, at widths of ``factors`` times its scale.
+
+    ``by_chance`` learns how small the least p-value is in permutations of the target.
+    """
     target = repeated(target)
     own = factors if several_widths(kernel) else (1.0,)
     contraction = NullContraction(target, kernel, own, exact=method == "exact")
     scales = Contraction(target, kernel, "exact", 1e-8)  # which knows the median distance
     null = _Null(target)
     result = CalibratedResult.empty(source.n_features, len(factors))
+    whole = ColumnSums.empty(source.n_features, len(own), len(contraction.columns) - 1)
+    widths = np.empty((source.n_features, len(own)))
+    blurred = np.zeros(source.n_features, dtype=bool)
 
     def work(features: slice, block: ColumnBlock, _: None) -> None:
         constant, scale = column_scales(block, scales, bandwidth)
@@ -115,14 +125,10 @@ def calibrate(
         if gamma is not None:
             gammas[:] = gamma[features]
         found = contraction.run(block, gammas, constant)
-        contraction.refine(block, gammas, null.blurred(found) & ~constant, found)
-        null.judge(found, constant, result, features, own)
-        best = result.log_p_by_width[features, : len(own)].argmin(axis=1)
-        result.gamma[features] = gammas[best, np.arange(len(best))]
-        if len(own) > 1 or not kernel.scale_free:
-            result.width[features] = np.where(constant, np.nan, np.asarray(own)[best])
-        if formula_code(kernel) == codes.RBF and method != "exact":
-            result.bounds[features] = GRID_ERROR * np.maximum(result.values[features], 1.0)
+        blurred[features] = null.blurred(found) & ~constant
+        contraction.refine(block, gammas, blurred[features], found)
+        whole.take(features, found)
+        widths[features] = gammas.T
         result.constant[features] = constant
         result.center[features] = block.statistics.mean
 
@@ -130,12 +136,30 @@ def calibrate(
         return source.open(features, contraction.columns), None
 
     over_columns(work, opened, source, n_jobs, progress)
+    for start in range(0, source.n_features, JUDGED):  # of a few columns it would take as long
+        null.judge(whole, result, slice(start, start + JUDGED))
+    best = result.log_p_by_width[:, : len(own)].argmin(axis=1)
+    result.gamma[:] = widths[np.arange(len(best)), best]
+    if len(own) > 1 or not kernel.scale_free:
+        result.width[:] = np.where(result.constant, np.nan, np.asarray(own)[best])
+    if formula_code(kernel) == codes.RBF and method != "exact":
+        result.bounds[:] = GRID_ERROR * np.maximum(result.values, 1.0)
+    if by_chance is not None:
+        tested = Tested(whole, widths, result.constant, blurred)
+        account(by_chance, source, contraction, null, tested, n_jobs)
     return result
 
 
 def several_widths(kernel: FeatureKernel) -> bool:
     """Whether a kernel has a width of which several make sense: categories and powers have none."""
     return not kernel.scale_free and formula_code(kernel) != codes.POLYNOMIAL
+
+
+def log_tails(z: Array, skewness: Array, wanted: NDArray[np.bool_]) -> Array:
+    """Logarithms of the p-values of some columns; 0 for the others."""
+    out = np.zeros(z.shape)
+    out[wanted] = log_pearson_tail(z[wanted], skewness[wanted])
+    return out
 
 
 class _Null:
@@ -164,31 +188,21 @@ class _Null:
         alike = found.sums[..., 0] < ALIKE * self.n
         return np.any(alike | cancelled(self.n, found.sums, self.sums), axis=1)
 
-    def judge(
-        self,
-        found: ColumnSums,
-        constant: NDArray[np.bool_],
-        result: CalibratedResult,
-        features: slice,
-        own: tuple[float, ...],
-    ) -> None:
+    def moments(self, found: ColumnSums) -> NullMoments:
+        """Of each feature at each width."""
+        return permutation_moments(self.n, found.sums, self.sums, found.negligible[:, None])
+
+    def p_values(self, found: ColumnSums, constant: NDArray[np.bool_]) -> Array:
+        """Logarithms of p-values of all widths together."""
+        log_p, _, untested = self._by_width(found, constant)
+        return _combined(log_p, untested)
+
+    def judge(self, whole: ColumnSums, result: CalibratedResult, features: slice) -> None:
         """Write down what the sums of some columns say."""
-        statistics = found.forms @ self.factors**2
-        moments = permutation_moments(self.n, found.sums, self.sums, found.negligible[:, None])
-        z = moments.standardised(statistics)
-        log_p = log_pearson_tail(z, moments.skewness)
-        fixed = moments.variance <= 0  # no permutation changes it
-        log_p[fixed] = 0.0
-        untested = constant | fixed.all(axis=1)
-        if self.positive is not None:
-            two = (found.n_levels == 2) & ~constant & (found.sums[:, 0, 0] > 0)
-            self._two_valued(found, np.flatnonzero(two), log_p)
-            untested &= ~two
-        log_p[untested] = 0.0
-        each = result.log_p_by_width[features]
-        each[:, : len(own)] = log_p
-        combined = cauchy_combination(log_p) if len(own) > 1 else log_p[:, 0]
-        result.log_p[features] = np.where(untested, 0.0, combined)
+        found = whole.of(features)
+        log_p, z, untested = self._by_width(found, result.constant[features])
+        result.log_p_by_width[features, : log_p.shape[1]] = log_p
+        result.log_p[features] = _combined(log_p, untested)
         best, row = log_p.argmin(axis=1), np.arange(len(log_p))
         trace = found.sums[row, best, 0]
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -196,6 +210,23 @@ class _Null:
         result.values[features] = np.where(trace > 0, np.maximum(values, 0.0), 0.0)
         result.z[features] = np.where(untested, np.nan, z[row, best])
         result.traces[features] = trace
+
+    def _by_width(
+        self, found: ColumnSums, constant: NDArray[np.bool_]
+    ) -> tuple[Array, Array, NDArray[np.bool_]]:
+        """P-values and statistics at each width, and which columns are not tested."""
+        moments = self.moments(found)
+        z = moments.standardised(found.forms @ self.factors**2)
+        two = np.zeros(len(z), dtype=bool)
+        if self.positive is not None:
+            two = (found.n_levels == 2) & ~constant & (found.sums[:, 0, 0] > 0)
+        log_p = log_tails(z, moments.skewness, ~two)
+        fixed = moments.variance <= 0  # no permutation changes it
+        log_p[fixed] = 0.0
+        untested = constant | (fixed.all(axis=1) & ~two)
+        self._two_valued(found, np.flatnonzero(two), log_p)
+        log_p[untested] = 0.0
+        return log_p, z, untested
 
     def _two_valued(self, found: ColumnSums, two: NDArray[np.intp], log_p: Array) -> None:
         """The exact probability, for the columns of two values and a target of two classes."""
@@ -210,3 +241,9 @@ class _Null:
         form = found.forms[two, 0, 0] / T * self.n * share * (1.0 - share)
         gap = np.sqrt(np.maximum(form, 0.0)) / self.gap
         log_p[two] = log_hypergeometric(self.n, self.positive, chosen, gap)[:, None]
+
+
+def _combined(log_p: Array, untested: NDArray[np.bool_]) -> Array:
+    """One p-value of all widths."""
+    one = cauchy_combination(log_p) if log_p.shape[1] > 1 else log_p[:, 0]
+    return np.where(untested, 0.0, one)

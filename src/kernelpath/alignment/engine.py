@@ -65,17 +65,23 @@ def compute(
     method: str,
     tol: float,
     n_jobs: int | None,
+    each_width: NDArray[np.float64] | None = None,
     progress: Progress | None = None,
 ) -> AlignmentResult:
-    """Alignment of every feature of ``source`` with ``target``."""
+    """Alignment of every feature of ``source`` with ``target``.
+
+    ``each_width`` is the width of each feature in units of its scale, if it is not 1 for all.
+    """
     contractor = Contraction(target, kernel, method, tol)
     result = AlignmentResult.empty(source.n_features)
     in_place = source.feature_major
-    fused = contractor.fused() if bandwidth == "std" and gamma is None else None
+    usual = bandwidth == "std" and gamma is None and each_width is None
+    fused = contractor.fused() if usual else None
 
     def work(features: slice, block: ColumnBlock, first: Any) -> None:
         given = None if gamma is None else gamma[features]
-        widths = _widths(block, contractor, bandwidth, given)
+        factor = 1.0 if each_width is None else each_width[features]
+        widths = _widths(block, contractor, bandwidth, given, factor)
         done = None if first is None else first[1]
         answers = contractor.align(block, widths, done)
         if first is not None:
@@ -157,13 +163,17 @@ def _unusable(statistics: ColumnStatistics) -> NDArray[np.bool_]:
 
 
 def _widths(
-    block: ColumnBlock, contractor: Contraction, bandwidth: str, gamma: NDArray[np.float64] | None
+    block: ColumnBlock,
+    contractor: Contraction,
+    bandwidth: str,
+    gamma: NDArray[np.float64] | None,
+    factor: NDArray[np.float64] | float,
 ) -> Widths:
     """Width parameter of each column, and which columns are constant."""
     if gamma is not None:
         return Widths(_constant(block.statistics), gamma)
     constant, scale = column_scales(block, contractor, bandwidth)
-    return Widths(constant, contractor.kernel.gamma(scale))
+    return Widths(constant, contractor.kernel.gamma(factor * scale))
 
 
 def _constant(statistics: ColumnStatistics) -> NDArray[np.bool_]:

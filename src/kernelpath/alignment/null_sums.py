@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import lru_cache
 from typing import Any
 
@@ -70,7 +70,8 @@ class WidthTables:
         """What the compiled loops take, with the zeros that the sums need on both sides."""
         return (
             self.rates / self.rates[0], self.octave, self.tables, self.reach,
-            int(self.reach.max()) + 1, _grid_loops.SHARES, _grid_loops.MIDDLE,
+            int(self.reach.max()) + 1, _grid_loops.FINER if self.resolution == RESOLUTION else 0,
+            _grid_loops.SHARES, _grid_loops.FEW_SHARES, _grid_loops.MIDDLE,
         )  # fmt: skip
 
     @staticmethod
@@ -84,19 +85,15 @@ class WidthTables:
         least = LEFT_OUT[resolution]
         found = [[_table(rate * s * s, shift, least) for rate, shift in FORMS] for s in spacing]
         reach = np.array([[len(table) for table in own] for own in found])
-        padded = np.zeros((len(widths), len(FORMS), 2 * reach.max()))
+        padded = np.zeros((len(widths), len(FORMS), reach.max()))
         for w, own in enumerate(found):
             for i, table in enumerate(own):
-                whole = np.concatenate([table[: 0 if FORMS[i][1] == 0 else None : -1], table])
-                padded[w, i, : len(whole)] = whole if i in TWO_SIDED else 0.0
-                if i not in TWO_SIDED:
-                    padded[w, i, : len(table)] = table
+                padded[w, i, : len(table)] = table
         return WidthTables(resolution, 1.0 / widths**2, octave, padded, reach, place)
 
 
 FORMS = ((0.5, 0.0), (1.0, 0.0), (1.0, 0.5), (1.5, 0.0), (0.75, 0.0))
 """Rate and shift of the tables, in the order of ``_grid_loops``."""
-TWO_SIDED = (_grid_loops.ONE, _grid_loops.TWO, _grid_loops.BETWEEN)
 
 
 def _table(rate: float, shift: float, least: float) -> Array:
@@ -133,6 +130,15 @@ class ColumnSums:
         levels = np.full(n_features, MOST_LEVELS + 1, dtype=np.int64)
         return cls(sums, forms, levels, np.full(n_features, NEGLIGIBLE))
 
+    def of(self, features: slice) -> ColumnSums:
+        """Those of some columns, not copied."""
+        return ColumnSums(*(getattr(self, one.name)[features] for one in fields(self)))
+
+    def take(self, features: slice, found: ColumnSums) -> None:
+        """Write down what was found of some columns."""
+        for one in fields(self):
+            getattr(self, one.name)[features] = getattr(found, one.name)
+
 
 class NullContraction:
     """Sums of columns for one target under one kernel, at several widths.
@@ -158,11 +164,11 @@ class NullContraction:
         self.columns = np.ascontiguousarray(target.columns.T)
         self._grouped = target.group is not None and target.codes is not None
         if target.group is not None and target.codes is not None:
-            n_classes = len(target.codes)
-            self._order = np.argsort(target.group, kind="stable")
-            counts = np.bincount(target.group, minlength=n_classes)
-            self._starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-            self._combine = np.ascontiguousarray(np.vstack([np.ones(n_classes), target.codes.T]))
+            self._group = np.ascontiguousarray(target.group, dtype=np.int64)
+            self._every = np.arange(target.n_samples)
+            self._combine = np.ascontiguousarray(
+                np.vstack([np.ones(len(target.codes)), target.codes.T])
+            )
 
     def run(self, block: ColumnBlock, gammas: Array, skip: NDArray[np.bool_]) -> ColumnSums:
         """Sums of the columns of a block, but those to ``skip``.
@@ -176,11 +182,13 @@ class NullContraction:
             rest = self._on_grids(block, gammas, wanted, usual, found)
             trace = found.sums[:, np.argmax(self.factors), 0]
             thin = (trace < THIN * self.target.total_weight) & (found.n_levels > MOST_LEVELS)
-            again = np.setdiff1d(wanted[thin[wanted]], rest)
+            thin[rest] = False
+            again = wanted[thin[wanted]]
             wanted = np.union1d(rest, self._on_grids(block, gammas, again, fine, found))
-        for part in block.parts(wanted):
-            if len(part):
-                self._one_by_one(block, gammas, part, found)
+        if len(wanted):
+            for part in block.parts(wanted):
+                if len(part):
+                    self._one_by_one(block, gammas, part, found)
         return found
 
     def refine(
@@ -190,6 +198,8 @@ class NullContraction:
         if self.code != codes.RBF or self.exact:
             return
         wanted = np.flatnonzero(which & (found.n_levels > MOST_LEVELS))
+        if len(wanted) == 0:
+            return
         for part in block.parts(wanted[block.n_points[wanted] <= FEW_POINTS]):
             if len(part):
                 self._one_by_one(block, gammas, part, found)
@@ -208,6 +218,8 @@ class NullContraction:
         found: ColumnSums,
     ) -> NDArray[np.intp]:
         """Sums by grids; returns the columns whose grid would be too large."""
+        if len(wanted) == 0:
+            return wanted
         statistics = block.statistics
         base = gammas[widths.place[0]]  # of the narrowest width
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
@@ -215,9 +227,12 @@ class NullContraction:
             size = (statistics.hi - statistics.lo) / step
         large = ~(size < min(LARGEST_GRID, 64 * self.target.n_samples + 4096))
         rest, wanted = wanted[large[wanted]], wanted[~large[wanted]]
-        parts = block.parts(wanted) if len(wanted) else []
         by_class = self._grouped and isinstance(block, DenseBlock)
-        for part in parts:
+        # Without copies there is nothing that must stay in cache.
+        whole = by_class and isinstance(block, DenseBlock) and block.in_place
+        for part in [wanted] if whole else block.parts(wanted):
+            if len(part) == 0:
+                continue
             if by_class:
                 own, which = self._by_class(block, part, widths, base, step)
             else:
@@ -230,12 +245,12 @@ class NullContraction:
     def _by_class(
         self, block: Any, part: NDArray[np.intp], widths: WidthTables, base: Array, step: Array
     ) -> tuple[ColumnSums, NDArray[np.intp]]:
-        """Whole columns, rows sorted by class; and where the features stand in the answer."""
-        values, places, order = block.rows(part, self._order)
+        """Whole columns, rows by class; and where the features stand in the answer."""
+        values, places, _ = block.rows(part, self._every)
         out = ColumnSums.empty(len(part), len(self.factors), len(self.columns) - 1)
         lo, hi = block.statistics.lo[part], block.statistics.hi[part]
         _grid_loops.sums_by_class(
-            values, places, order, self._starts, self._combine, lo, hi, base[part], step[part],
+            values, places, self._group, self._combine, lo, hi, base[part], step[part],
             *widths.for_loops, out.n_levels, out.sums, out.forms,
         )  # fmt: skip
         return out, np.arange(len(part))

@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelpath.baselines._base import CLASSES, NUMBERS, Answer, BaselineSelector, Ranking, ranked
-from kernelpath.baselines._order import by_content
 from kernelpath.baselines.forest import target_of
 from kernelpath.errors import DataError
+from kernelpath.tables.content import by_content
 from kernelpath.tables.targets import TASKS
 from kernelpath.tracers.any_selector import forest_of
 from kernelpath.utils import checks

@@ -11,7 +11,7 @@ from sklearn import config_context
 from sklearn.cross_decomposition import PLSRegression
 
 from kernelpath.baselines._base import CLASSES, NUMBERS, Answer, BaselineSelector, Ranking, ranked
-from kernelpath.baselines._order import by_content
+from kernelpath.tables.content import by_content
 from kernelpath.tables.targets import TASKS
 from kernelpath.utils import checks
 from kernelpath.utils.progress import begin

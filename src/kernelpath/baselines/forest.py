@@ -12,8 +12,8 @@ from sklearn.inspection import permutation_importance
 from sklearn.model_selection import KFold, StratifiedKFold
 
 from kernelpath.baselines._base import CLASSES, NUMBERS, Answer, BaselineSelector, Ranking, ranked
-from kernelpath.baselines._order import by_content
 from kernelpath.errors import DataError
+from kernelpath.tables.content import by_content
 from kernelpath.tables.targets import TASKS
 from kernelpath.tracers.any_selector import forest_of
 from kernelpath.utils import checks

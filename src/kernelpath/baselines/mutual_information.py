@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelpath.baselines._base import CLASSES, NUMBERS, Answer, BaselineSelector, Ranking, ranked
-from kernelpath.baselines._order import by_content
 from kernelpath.estimators.rankers import mutual_info
+from kernelpath.tables.content import by_content
 from kernelpath.tables.targets import TASKS
 from kernelpath.utils import checks
 

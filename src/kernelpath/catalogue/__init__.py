@@ -137,7 +137,7 @@ def methods() -> pd.DataFrame:
     >>> import kernelpath as kp
     >>> table = kp.methods()
     >>> table.loc["nmmkl", "kind"], table.index[:3].tolist()
-    ('choice', ['lp-kta', 'gmkl', 'gmkl-product'])
+    ('choice', ['lp-kta', 'additive', 'gmkl'])
     >>> table.index[table["tasks"] == "regression"].tolist()
     ['svr-lw', 'lasso-lw']
     """

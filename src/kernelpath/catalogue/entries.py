@@ -17,6 +17,14 @@ ENTRIES = (
                   "elimination_tol", "n_jobs", "must_include", "feature_groups", "costs"),
     ),
     Method(
+        "additive", "Additive path", "path",
+        "l1 path of a sum of non-linear functions, one a feature: features judged together",
+        "Bach. Consistency of the group lasso and multiple kernel learning. Journal of Machine "
+        "Learning Research, 2008.",
+        "additive", makers.additive, text="kernel",
+        settings=("kernel", "bandwidth", "n_jobs", "must_include", "feature_groups"),
+    ),
+    Method(
         "gmkl", "GMKL, sum of kernels", "path",
         "l1 path of a machine that learns a sum of kernels; in a comparison the order of entry",
         "Jain, Vishwanathan, Varma. SPG-GMKL: generalized multiple kernel learning with a million "
@@ -38,6 +46,13 @@ ENTRIES = (
         "2015.",
         "nmmkl", makers.nmmkl, makers.nmmkl_compared, text="kernel",
         settings=("kernel", "C", "must_include", "feature_groups"),
+    ),
+    Method(
+        "joint", "Joint path", "path",
+        "features judged together, by the loss of rows left out in one kernel of them all",
+        "Cawley, Talbot. Fast exact leave-one-out cross-validation of sparse least-squares support "
+        "vector machines. Neural Networks, 2004.",
+        "joint", makers.joint, text="kernel", settings=("must_include",),
     ),
     Method(
         "l1kr", "L1KR", "path",

@@ -20,6 +20,13 @@ def lp_kta(task: str, sizes: Any, **settings: Any) -> Any:
     return LpKTASelector(task=task, **settings)
 
 
+def additive(task: str, sizes: Any, **settings: Any) -> Any:
+    """Path of an additive model."""
+    from kernelpath.estimators.additive import AdditivePathSelector
+
+    return AdditivePathSelector(task=task, **settings)
+
+
 def gmkl(task: str, sizes: Any, *, kernel: str = "auto", **settings: Any) -> Any:
     """Path of GMKL with a sum of kernels."""
     return _gmkl_kind(task)(base_kernel=kernel, strengths=N_STRENGTHS, **settings)
@@ -49,6 +56,13 @@ def nmmkl_compared(task: str, sizes: Any, *, kernel: str = "auto") -> Any:
     from kernelpath.estimators.rankers import BudgetChoices
 
     return BudgetChoices(list(sizes), kernel, task)
+
+
+def joint(task: str, sizes: Any, **settings: Any) -> Any:
+    """Path of features that are judged together."""
+    from kernelpath.estimators.joint import JointPathSelector
+
+    return JointPathSelector(task=task, **settings)
 
 
 def l1kr(task: str, sizes: Any) -> Any:

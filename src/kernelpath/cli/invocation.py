@@ -33,9 +33,9 @@ ONLY_SCORED = {  # with the values that say nothing
     "proba": False, "seed": 0, "class_weight": None, "max_train_rows": None,
 }  # fmt: skip
 OF_METHODS = {  # options that some methods have, with the values that say nothing
-    "kernel": "auto", "bandwidth": "std", "norm_strength": "auto", "bregman_strength": "auto",
+    "kernel": "auto", "bandwidth": "auto", "norm_strength": "auto", "bregman_strength": "auto",
     "elimination_tol": 1e-3, "C": None, "jobs": None, "must_include": None, "feature_group": None,
-    "costs": None, "statistic": "alignment",
+    "costs": None, "statistic": "auto",
 }  # fmt: skip
 RANKINGS = ("must_include", "feature_group", "costs")  # of OF_METHODS, what folds do for rankings
 
@@ -288,7 +288,23 @@ def method_settings(given: dict[str, Any]) -> tuple[Method, dict[str, Any]]:
     settings: dict[str, Any] = {n: given[n] for n in wanted if given[n] is not None}
     if "kernel" in method.settings:
         settings["kernel"] = str(given["kernel"])
+    if "bandwidth" in method.settings:
+        bandwidth = _bandwidth(given)
+        settings["bandwidth"] = "std" if bandwidth == "auto" else bandwidth
+    if "n_jobs" in method.settings:
+        settings["n_jobs"] = selector_jobs(given["jobs"], folds=given["cv"] is not None)
     return method, settings
+
+
+def _bandwidth(given: dict[str, Any]) -> str:
+    """Width of the kernels, refused for those without one."""
+    kernel = KERNELS.get(str(given["kernel"]))  # none for auto
+    if kernel is not None and kernel.scale_free and str(given["bandwidth"]) not in ("auto", "std"):
+        raise typer.BadParameter(
+            f"has no effect with --kernel {given['kernel']!s}, which has no width; leave it out",
+            param_hint="'--bandwidth'",
+        )
+    return str(given["bandwidth"])
 
 
 def _refuse_idle(method: Method, given: dict[str, Any]) -> None:
@@ -335,16 +351,9 @@ def lp_kta_settings(given: dict[str, Any]) -> dict[str, Any]:
             "both are 0, so nothing bounds the weights; make one positive",
             param_hint="'--norm-strength', '--bregman-strength'",
         )
-    kernel = KERNELS.get(str(given["kernel"]))  # none for auto
-    if kernel is not None and kernel.scale_free and str(given["bandwidth"]) != "std":
-        raise typer.BadParameter(
-            f"has no effect with --kernel {given['kernel']!s}, which has no width; leave it out",
-            param_hint="'--bandwidth'",
-        )
-    bandwidth, statistic = str(given["bandwidth"]), str(given["statistic"])
-    if _text(given["rule"]) == "fdr":  # which counts p-values
+    bandwidth, statistic = _bandwidth(given), str(given["statistic"])
+    if _text(given["rule"]) == "fdr" and statistic == "auto":  # which counts p-values
         statistic = "calibrated"
-        bandwidth = "multi" if kernel is None and bandwidth == "std" else bandwidth
     return {
         "kernel": str(given["kernel"]),
         "bandwidth": bandwidth,

@@ -303,7 +303,9 @@ _KINDS: dict[str, Callable[[Path], bool]] = {
     "model.kpmodel": _archive("model.json"),
     # The second column of path.csv has the name of the path's parameter.
     "path.csv": _table(r"position,[^,]*,n_selected,value,kkt,gap,top_features"),
-    "selected.csv": _table(r"rank,name,weight,((alignment|share_of_folds),)?column"),
+    "selected.csv": _table(
+        r"rank,name,weight,((p_value|q_value|alignment|share_of_folds|cost),)*column"
+    ),
     "scores.csv": _table(r"method,n_features,mean,se(,fold_\d+)+"),
     "comparison.csv": _table(r"method,n_features,mean,se(,fold_\d+)+"),
     "test.csv": _table(r"rank,name,alignment,z,p_value,log10_p,q_value,width,discovery,column"),

@@ -57,6 +57,7 @@ class ClassWeight(StrEnum):
 class Bandwidth(StrEnum):
     """Scale of a column."""
 
+    auto = "auto"
     std = "std"
     median = "median"
     multi = "multi"
@@ -209,7 +210,8 @@ BandwidthOption = Annotated[
     Bandwidth,
     typer.Option(
         help="Kernel width: standard deviation, median distance (slower), or the best of several "
-        "widths for each column.",
+        "widths for each column (multi). Default: multi with p-values, std with alignments.",
+        show_default=False,
         rich_help_panel=KERNEL_PANEL,
     ),
 ]

@@ -79,8 +79,8 @@ def path_command(
     proba: opt.ProbaOption = False,
     seed: opt.SeedOption = 0,
     kernel: opt.KernelOption = opt.DEFAULT_KERNEL,
-    bandwidth: opt.BandwidthOption = opt.Bandwidth.std,
-    statistic: sig.StatisticOption = sig.Statistic.alignment,
+    bandwidth: opt.BandwidthOption = opt.Bandwidth.auto,
+    statistic: sig.StatisticOption = sig.Statistic.auto,
     norm_strength: opt.NormOption = "auto",
     bregman_strength: opt.BregmanOption = "auto",
     elimination_tol: opt.EliminationOption = 1e-3,
@@ -169,7 +169,7 @@ def write(run: Run, record: Record, X: Any, y: Any, output: OutputOptions) -> li
     record.seconds = run.seconds
     record.data["fingerprint"] = run.fingerprint
     if run.scored is None:
-        summary = summarize_path(run.path, X, y, task=run.task, **run.reading)
+        summary = summarize_path(run.path, X, y, task=run.task, test=run.test, **run.reading)
         summary |= {"method": run.method}
     else:
         summary = run.scored.summary
@@ -196,6 +196,8 @@ def tell(
     more: dict[str, Any] | None = None,
 ) -> None:
     """Say what was found."""
+    from kernelpath.report.real import discovery_words
+
     if output.as_json:
         print_json(run.as_dict() | (more or {}), written)
         return
@@ -205,6 +207,8 @@ def tell(
             _tell_path(run, output.verbose)
         else:
             said = _tell_scores(run.scored, run.shape, run.seconds)
+        if words := discovery_words(run.test):
+            typer.echo(f"{words[0].upper()}{words[1:]}.")
     if headline:
         typer.echo(headline)
     say_notes([note for note in run.notes if note not in said])

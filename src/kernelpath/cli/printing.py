@@ -210,13 +210,13 @@ def _at(one: dict[str, Any]) -> str:
 # -- a test ----------------------------------------------------------------------------------------
 
 
-def print_discoveries(rows: list[dict[str, Any]], scale: str = "std") -> None:
+def print_discoveries(rows: list[dict[str, Any]], scale: str = "std", adjusted: str = "q") -> None:
     """Print the first discoveries of a test, one per row; a column that would be empty is not."""
     shown = rows if len(rows) <= MOST_DISCOVERIES + 1 else rows[:MOST_DISCOVERIES]
     columns: Columns = {
         "alignment": (9, [f"{row['alignment']:.2f}" for row in shown]),
         "p": (7, [_probability(row["p_value"]) for row in shown]),
-        "q": (7, [_probability(row["q_value"]) for row in shown]),
+        adjusted: (7, [_probability(row["q_value"]) for row in shown]),
     }
     if any(row["width"] is not None for row in shown):
         columns["width"] = (6, [width_words(row["width"], scale) for row in shown])

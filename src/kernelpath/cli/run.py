@@ -26,9 +26,11 @@ from kernelpath.estimators.path_cv import PathCV
 from kernelpath.evaluation.cross_validation import FullPoint
 from kernelpath.path.feature_path import FeaturePath, PathPoint
 from kernelpath.path.points import nearest_sizes
+from kernelpath.path.significance import AlignmentTest
+from kernelpath.report.real import known_test
 from kernelpath.report.summary import ever_selected, summarize_cv
 from kernelpath.report.summary_data import describe_counts
-from kernelpath.report.words import feature_words, n_usable, row_words
+from kernelpath.report.words import LEVEL, feature_words, n_usable, row_words
 from kernelpath.tables.missing import LeftOut
 from kernelpath.tables.read import LoadedTable
 from kernelpath.tables.reading import training_table
@@ -68,6 +70,8 @@ class Run:
         Rows and columns, and how many are left out: a part of the data in a summary.
     reading : dict
         How the table of a path was read, for its summary.
+    test : AlignmentTest or None
+        P-values of all features, where they are known or quickly made.
     scored : Scored or None
         With ``--cv``.
     """
@@ -82,6 +86,7 @@ class Run:
     scored: Scored | None = None
     counts: dict[str, Any] = field(default_factory=dict)
     reading: dict[str, Any] = field(default_factory=dict)
+    test: AlignmentTest | None = None
 
     @property
     def task(self) -> str:
@@ -117,6 +122,7 @@ class Run:
     def as_dict(self) -> dict[str, Any]:
         """Everything that ``--json`` prints."""
         header, rows = self.selected()
+        found = None if self.test is None else len(self.test.discoveries(LEVEL))
         odd = ("rows_left_out", "n_identifiers", "n_constant")
         return {
             "method": self.method,
@@ -126,6 +132,7 @@ class Run:
             **{name: self.counts[name] for name in odd},
             "seconds": round(self.seconds, 3),
             "notes": self.notes,
+            "discoveries": None if found is None else {"level": LEVEL, "n_features": found},
             **self._points_or_scores(),
             "selected": [dict(zip(header, row)) for row in rows],
         }
@@ -187,7 +194,7 @@ def trace_table(
 def task_for(method: Method, table: LoadedTable, task: str) -> str:
     """The task that a method is told; a path of lp-KTA says the one that was asked for."""
     found = infer_task(table.y, task, judged=True)
-    as_asked = method.name == "lp-kta" and found == infer_task(table.y, task)
+    as_asked = method.name in ("lp-kta", "additive") and found == infer_task(table.y, task)
     return task if as_asked else found
 
 
@@ -216,11 +223,14 @@ def trace(
         notes.append("No feature is selected anywhere: lower --norm-strength or give --n-features.")
     seconds = time.perf_counter() - start
     counts = describe_counts(table, left_out, ever_selected(path))
-    run = Run(method, path, point, int(point.n_selected), seconds, notes, counts=counts)
+    test = known_test(path, table, y, path.provenance.get("task", "auto"))
+    measures: Measures = {}
     alignments = getattr(selector, "alignments_", None)
     if alignments is not None:
-        run.measures["alignment"] = lambda i: float(alignments[i])
-    return run
+        measures["alignment"] = lambda i: float(alignments[i])
+    measures |= test_measures(test)
+    size = int(point.n_selected)
+    return Run(method, path, point, size, seconds, notes, measures, counts=counts, test=test)
 
 
 def _traced(selector: Any, X: Any, y: Any) -> FeaturePath:
@@ -276,13 +286,25 @@ def score_table(
     notes += said + lacking_sizes(method, model)
     seconds = time.perf_counter() - start
     point = model._run.point_at(chosen)
-    measures: Measures = {"share_of_folds": fold_share(model, chosen)}
+    study = model._run.study
+    test = known_test(model.path_, study.rows, study.y, model.task_)
+    measures: Measures = {"share_of_folds": fold_share(model, chosen)} | test_measures(test)
     costs = getattr(model._run.study.constraints, "costs", None)
     if costs is not None:
         measures["cost"] = lambda column: float(costs[column])
-    scored = Scored(model, summarize_cv(model, table.left_out) | {"method": method.name})
+    scored = Scored(model, summarize_cv(model, table.left_out, test) | {"method": method.name})
     counts = scored.summary["data"]
-    return Run(method.name, model.path_, point, chosen, seconds, notes, measures, scored, counts)
+    return Run(
+        method.name, model.path_, point, chosen, seconds, notes, measures, scored, counts, test=test
+    )  # fmt: skip
+
+
+def test_measures(test: AlignmentTest | None) -> Measures:
+    """P and q of a feature, where they are known."""
+    if test is None:
+        return {}
+    p_value, q_value = test.p_value, test.q_value
+    return {"p_value": lambda i: float(p_value[i]), "q_value": lambda i: float(q_value[i])}
 
 
 def fit_cv(
@@ -411,7 +433,7 @@ def write_run(run: Run, summary: dict[str, Any], record: Record, folder: Path) -
     header, rows = run.selected()
     ranked = [(rank, *row) for rank, row in enumerate(rows, start=1)]
     write_csv(folder / "selected.csv", ["rank", *header], ranked)
-    skipped = save_path_picture(run.path, folder, n_usable(summary))
+    skipped = save_path_picture(run, folder, n_usable(summary))
     if run.scored is not None:
         model = run.scored.model
         record.options |= settings_in_force(model)
@@ -453,12 +475,12 @@ def write_scores(file: Path, scores: dict[str, Any]) -> None:
     write_csv(file, header, rows)
 
 
-def save_path_picture(path: FeaturePath, folder: Path, n_features: int) -> list[str]:
+def save_path_picture(run: Run, folder: Path, n_features: int) -> list[str]:
     """Draw the path, if there is something to draw with."""
     try:
         from kernelpath.report.displays.path import save_plot
 
-        save_plot(path, folder / "path.png", n_features=n_features)
+        save_plot(run.path, folder / "path.png", n_features=n_features, test=run.test)
     except ImportError as error:
         return [str(error)]
     return []

@@ -36,7 +36,13 @@ NULL = (
     "The null is: this column alone says nothing about the target; followers of a relevant column "
     "count too."
 )
-BY_NAME = {"bh": "Benjamini and Hochberg", "by": "Benjamini and Yekutieli", "e-bh": "e-BH"}
+BY_NAME = {
+    "bh": "Benjamini and Hochberg",
+    "by": "Benjamini and Yekutieli",
+    "e-bh": "e-BH",
+    "max": "the best of all features by chance",
+}
+FAMILY = 1000  # permutations for the family-wise error rate
 HEADER = (
     "rank", "name", "alignment", "z", "p_value", "log10_p", "q_value", "width", "discovery",
     "column",
@@ -103,6 +109,12 @@ class Settings:
     missing: str
     identifiers: str
 
+    def permuted(self) -> dict[str, Any]:
+        """Permutations of either kind."""
+        if self.adjust == "max":
+            return {"family_permutations": self.permutations or FAMILY}
+        return {"permutations": self.permutations}
+
     def of_table(self) -> dict[str, Any]:
         """What decides whether a table can be used."""
         return {name: getattr(self, name) for name in ("kernel", "task", "missing", "identifiers")}
@@ -117,7 +129,7 @@ def _settings(given: dict[str, Any]) -> Settings:
             f"has no effect with --kernel {kernel}, which has no width; leave it out",
             param_hint="'--bandwidth'",
         )
-    if given["seed"] and not given["permutations"]:
+    if given["seed"] and not given["permutations"] and str(given["adjust"]) != "max":
         raise typer.BadParameter(
             "has no effect without --permutations; add --permutations 10000 or leave it out",
             param_hint="'--seed'",
@@ -165,10 +177,11 @@ class TestRun:
     @property
     def headline(self) -> str:
         """The result in a sentence."""
-        from kernelpath.path.significance import shown_p
+        from kernelpath.path.significance import RATES, shown_p
         from kernelpath.utils.words import counted
 
-        n, rate = len(self.found), f"a false discovery rate of {self.settings.level:g}"
+        rate = f"a {RATES[self.settings.adjust]} of {self.settings.level:g}"
+        n = len(self.found)
         by = BY_NAME[self.settings.adjust]
         if n == 0:
             least = shown_p(float(self.test.log_p.min()))
@@ -177,12 +190,12 @@ class TestRun:
 
     def rows(self, columns: Sequence[int]) -> list[dict[str, Any]]:
         """What is known of some features, as plain values."""
-        test, found = self.test, set(self.found)
+        test, found, names = self.test, set(self.found), self.test.feature_names
         p_value, q_value = test.p_value, test.adjusted(self.settings.adjust)
         return [
             {
                 "rank": rank,
-                "name": str(test.feature_names[j]),
+                "name": str(names[j]),
                 "alignment": float(test.alignment[j]),
                 "z": float(test.z[j]),
                 "p_value": float(p_value[j]),
@@ -252,7 +265,7 @@ def run_test(table: LoadedTable, settings: Settings) -> TestRun:
             bandwidth=settings.bandwidth,
             n_jobs=settings.jobs,
             task=task,
-            permutations=settings.permutations,
+            **settings.permuted(),
             level=settings.level,
             random_state=settings.seed,
         )
@@ -335,7 +348,8 @@ def _tell(run: TestRun, written: list[Path], output: OutputOptions) -> None:
     if not output.quiet:
         typer.echo(f"{run.shape}: {run.seconds:.1f} s\n")
         if run.found:
-            print_discoveries(run.rows(run.found), run.settings.bandwidth)
+            adjusted = "adj. p" if run.settings.adjust == "max" else "q"
+            print_discoveries(run.rows(run.found), run.settings.bandwidth, adjusted)
             typer.echo()
         typer.echo(run.headline)
         typer.echo(NULL)

@@ -21,6 +21,7 @@ class Widths(StrEnum):
 class Statistic(StrEnum):
     """What ranks the columns."""
 
+    auto = "auto"
     alignment = "alignment"
     calibrated = "calibrated"
 
@@ -28,7 +29,7 @@ class Statistic(StrEnum):
 if TYPE_CHECKING:  # members that are found at run time are no type to a checker
     Adjustment = str
 else:
-    Adjustment = StrEnum("Adjustment", {name: name for name in ("bh", "by", "e-bh")})
+    Adjustment = StrEnum("Adjustment", {name: name for name in ("bh", "by", "e-bh", "max")})
 DEFAULT_ADJUSTMENT = Adjustment("bh")
 
 
@@ -50,14 +51,16 @@ LevelOption = Annotated[
     typer.Option(
         callback=lambda value: share(value),
         metavar="NUMBER",
-        help="False discovery rate: the share of the discoveries, on average, that may be chance.",
+        help="False discovery rate: the share of the discoveries, on average, that may be chance; "
+        "with --adjust max the probability that any of them is.",
     ),
 ]
 AdjustOption = Annotated[
     Adjustment,
     typer.Option(
         help="How p-values pay for their number: Benjamini and Hochberg; Benjamini and Yekutieli "
-        "or e-BH, which hold for any dependence of the features and find less.",
+        "or e-BH, which hold for any dependence of the features and find less; or max, the best of "
+        "all features in permutations of the target, for the family-wise error rate.",
     ),
 ]
 WidthsOption = Annotated[
@@ -75,7 +78,8 @@ PermutationsOption = Annotated[
         min=0,
         metavar="N",
         help="Make p-values near the threshold exact by up to so many permutations of the "
-        "target, 10000 for instance. Default: none.",
+        "target, 10000 for instance. Default: none; with --adjust max, permutations of the target "
+        "for all features together, 1000.",
     ),
 ]
 PermutationSeedOption = Annotated[
@@ -89,8 +93,8 @@ ThreadsOption = Annotated[
 StatisticOption = Annotated[
     Statistic,
     typer.Option(
-        help="Rank columns by alignment, or by the p-value of their alignment. Default: alignment, "
-        "with --rule fdr calibrated.",
+        help="Rank columns by alignment, or by the p-value of their alignment (calibrated). "
+        "Default: p-values, but alignments where a strength or one width is given.",
         show_default=False,
         rich_help_panel=KERNEL_PANEL,
     ),

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from kernelpath.alignment.api import SEVERAL_WIDTHS
 from kernelpath.errors import DataError, not_one_of
 from kernelpath.kernels import KERNELS as FEATURE_KERNELS
 from kernelpath.kernels import RBF, Delta, FeatureKernel, resolve_kernel
@@ -61,10 +62,11 @@ from kernelpath.utils.units import sizes_of
 KERNELS = ("sum", "product", "polynomial")
 PRECOMPUTED = "precomputed"
 NAMES = (*KERNELS, PRECOMPUTED)
+WIDTHS = {"multi": SEVERAL_WIDTHS, "bandwidths": BANDWIDTHS}  # in standard deviations
 RECIPES: dict[str, Callable[..., list]] = {
-    "simple_mkl": simple_mkl_parts,
-    "bandwidths": partial(simple_mkl_parts, degrees=(), together=False),
-}
+    name: partial(simple_mkl_parts, bandwidths=widths, degrees=(), together=False)
+    for name, widths in WIDTHS.items()
+} | {"simple_mkl": simple_mkl_parts}
 MOST_FACTOR_BYTES = 2**30  # beyond, kernels are computed anew in every pass over them
 TRIAL_ROWS = 30  # on which a weighted kernel of the user's own is held against itself
 SAMPLE = 16  # columns whose ranks tell how large the factors of all are
@@ -329,7 +331,7 @@ def _widths(base_kernel: Any, table: Table, parameter: str) -> tuple[float, ...]
         raise not_one_of(parameter, base_kernel, known, "a FeatureKernel")
     if isinstance(base_kernel, str) and base_kernel in RECIPES:
         refuse_text(table, "encode it")
-        return BANDWIDTHS if base_kernel == "bandwidths" else None
+        return WIDTHS.get(base_kernel)
     auto = isinstance(base_kernel, str) and base_kernel == "auto"
     own = RBF() if auto else resolve_kernel(base_kernel)
     if not auto and own != Delta():

@@ -35,10 +35,12 @@ from kernelpath.estimators._path_cv_target import (
     selector_task,
     with_task,
 )
+from kernelpath.estimators._ranking import ranking_of
 from kernelpath.estimators.lp_kta import LpKTASelector
 from kernelpath.estimators.rankers import warn_of_columns
 from kernelpath.estimators.saved_settings import refuse_stand_ins
 from kernelpath.evaluation.checkpoint import FoldStore, Tracer
+from kernelpath.evaluation.contest import AREA_SIZES, Contest, hold_contest
 from kernelpath.evaluation.cross_validation import CrossValidation, make_plan
 from kernelpath.evaluation.folds import check_scoring_works
 from kernelpath.evaluation.measures import (
@@ -95,7 +97,7 @@ from kernelpath.tracers.any_selector import (
 )
 from kernelpath.utils import checks
 from kernelpath.utils.checks import Idle, refuse_idle
-from kernelpath.utils.progress import begin
+from kernelpath.utils.progress import begin, no_progress
 from kernelpath.utils.provenance import fingerprint
 from kernelpath.utils.sample_weights import weight_argument
 from kernelpath.utils.warn import warn
@@ -125,6 +127,7 @@ def prepare(
     check_selector(selector)
     refuse_without_p_values(model.rule, selector)
     checks.real("level", model.level, above=0, below=1)
+    chooser = _checked_chooser(selector, model.selector_grid)
     grid = settings_of_grid(selector, model.selector_grid)
     given = settings_in_force(model, selector)
     check_rule(model.rule, model.budget, model.tolerance, costly=given["costs"] is not None)
@@ -136,7 +139,7 @@ def prepare(
     rows = read_training(model, X, "keep" if kept else "drop", given).within_reach()
     constraints = Constraints.read(rows, **given)
     reach = None if constraints is None else constraints.within(model.budget)
-    selector, obeys = tell(selector, given, reach)
+    selector, obeys = (selector, True) if chooser else tell(selector, given, reach)
     selector = with_missing(selector, model.missing)
     _refuse_obstacles(model, selector, rows, y)
     study, splits, scoring = _make_study(model, selector, rows, y, groups, sample_weight, params)
@@ -149,6 +152,9 @@ def prepare(
         encoder = replace(encoder, fill=Imputer.fit(rows.in_own_units()).fill)
     check_baselines(study, model.baselines)
     store, known = open_store(), fingerprint(rows.values, study.y)
+    contest = None
+    if chooser is not None:
+        study, contest = _chosen(chooser, study, splits, model, known, store, scoring)
     tracing = Tracer(store, study, known, report=True)
     part = replace(study.part(np.arange(rows.n_rows), tracing=tracing), task=study.task)
     sizes = _resolve_sizes(model.n_features, part.traced.sizes, rows.n_rows)
@@ -170,7 +176,7 @@ def prepare(
         study=study,
         splits=splits,
         part=part,
-        path=part.traced.as_path(sizes, names, describe(selector)),
+        path=part.traced.as_path(sizes, names, describe(study.selector)),
         encoder=encoder,
         plan=plan,
         meter=meter,
@@ -181,7 +187,58 @@ def prepare(
         n_jobs=model.n_jobs,
         costs=costs,
         references=references,
+        contest=contest,
+        chooser=chooser,
     )
+
+
+def _checked_chooser(selector: Any, grid: Any) -> Any:
+    """The selector, if it chooses among others; its settings are checked."""
+    if not getattr(selector, "chooses", False):
+        return None
+    if grid is not None:
+        raise ValueError(
+            f"selector_grid has no effect on {type(selector).__name__}, whose candidates have "
+            "settings of their own; leave it out, or give it selectors as candidates"
+        )
+    selector._check_settings()
+    return selector
+
+
+def _chosen(
+    chooser: Any,
+    study: Study,
+    splits: list[Split],
+    model: PathCV,
+    known: str,
+    store: FoldStore,
+    scoring: str,
+) -> tuple[Study, Contest | None]:
+    """The study with the best of several selectors, by their scores on the folds."""
+    given = chooser.candidates_for(study.rows.n_rows, study.sample_weight is not None)
+    task = selector_task(study.task.kind, model.task)
+    candidates, obeys, refused = {}, {}, {}
+    for name, one in given.items():
+        try:
+            told, obeys[name] = tell(one, study.constrained_by, study.reach)
+        except DataError as error:
+            refused[name] = error
+            continue
+        candidates[name] = with_task(with_missing(told, model.missing), task)
+    if not candidates:
+        raise next(iter(refused.values()))
+    contest = None
+    name = next(iter(candidates))
+    if len(candidates) > 1:
+        total = len(candidates) * len(splits) * len(AREA_SIZES)
+        meter = WorkMeter(total, model.verbose, callback=begin("choosing a path"))
+        with no_progress():
+            contest = hold_contest(
+                study, candidates, obeys, splits, known, store, meter, scoring, model.n_jobs
+            )
+        name = contest.name
+        meter.say(f"PathCV: {contest.sentence()}")
+    return replace(study, selector=candidates[name], obeys=obeys[name]), contest
 
 
 def _check_budget(budget: Any, sizes: NDArray, costs: NDArray | None) -> None:
@@ -242,7 +299,7 @@ def _foreign(model: Any) -> bool:
 def default_selector(model: PathCV) -> LpKTASelector:
     """What traces the path where nothing was given; the rule "fdr" needs p-values."""
     if model.rule == "fdr":
-        return LpKTASelector(statistic="calibrated", bandwidth="multi")
+        return LpKTASelector(statistic="calibrated")
     return LpKTASelector()
 
 
@@ -250,13 +307,10 @@ def refuse_without_p_values(rule: Any, selector: Any) -> None:
     """Refuse a rule that counts discoveries for a path that will know none."""
     if rule != "fdr":
         return
-    known = isinstance(selector, LpKTASelector) and (
-        selector.statistic == "calibrated" or selector.bandwidth not in ("std", "median")
-    )
-    if not known:
+    if not (isinstance(selector, LpKTASelector) and ranking_of(selector).tested):
         error = ValueError(
             "rule='fdr' counts features by their p-values, which this selector does not give; use "
-            "LpKTASelector(statistic='calibrated', bandwidth='multi')"
+            "LpKTASelector(statistic='calibrated')"
         )
         raise naming(error, "rule")
 

@@ -443,8 +443,9 @@ class GMKLClassifier(ScoredClassifier, GMKLBase):
         Cost of errors.
     base_kernel : str or FeatureKernel
         Kernel of a feature in a sum; ``"auto"`` takes the delta kernel for text,
-        ``"bandwidths"`` ten Gaussian kernels per feature, of 1/8 to 64 standard deviations, and
-        ``"simple_mkl"`` these and three polynomial kernels per feature and on all.  Gaussian
+        ``"multi"`` three Gaussian kernels per feature, of 1, 1/2 and 1/4 standard deviations,
+        ``"bandwidths"`` ten of 1/8 to 64, and ``"simple_mkl"`` these ten and three polynomial
+        kernels per feature and on all.  Gaussian
         kernels of more columns than memory can hold as factors are computed when needed.
     feasible : FeasibleSet, optional
         Where weights may lie.  Default: anywhere not negative.

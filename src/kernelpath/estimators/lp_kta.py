@@ -26,7 +26,18 @@ from kernelpath.errors import (
     naming,
 )
 from kernelpath.estimators._base import PathSelector
-from kernelpath.kernels import KERNELS, FeatureKernel, codes, formula_code
+from kernelpath.estimators._ranking import (
+    AUTO,
+    ONE_WIDTH,
+    STATISTICS,
+    TOL,
+    Ranking,
+    ranking_of,
+    ranking_without_p_values,
+    widths_given,
+    without_width,
+)
+from kernelpath.kernels import FeatureKernel
 from kernelpath.path.feature_path import FeaturePath, PathPoint
 from kernelpath.path.significance import AlignmentTest
 from kernelpath.tables import IDENTIFIERS
@@ -34,6 +45,7 @@ from kernelpath.tables.any_target import taken
 from kernelpath.tables.constant import report_constant
 from kernelpath.tables.constraints import Constraints, constraints_of
 from kernelpath.tables.table import Table, unmasked
+from kernelpath.tables.targets import Target
 from kernelpath.tracers.lp_kta.divergences import Divergence, resolve_divergence
 from kernelpath.tracers.lp_kta.problem import INVERSE_E, PNormProblem
 from kernelpath.tracers.lp_kta.trace import LARGEST_REFERENCE, SOLVERS, grid, trace_path
@@ -43,23 +55,16 @@ from kernelpath.utils.checks import Idle, refuse_idle
 from kernelpath.utils.progress import begin, progress_bar
 from kernelpath.utils.warn import warn
 
-STATISTICS = ("alignment", "calibrated")
 N_PERMUTATIONS = 5
 AUTO_NORM = 0.1  # share of the largest alignment
 TOP_WEIGHT = 0.5  # weight of the best feature without the norm term, under "auto"
 
 
-def _without_width(own: LpKTASelector) -> bool:
-    kernel = own.kernel
-    if isinstance(kernel, str):
-        return kernel in KERNELS and KERNELS[kernel].scale_free
-    return getattr(kernel, "scale_free", False) and formula_code(kernel) != codes.OWN
-
-
 WITHOUT_WIDTH = "with a linear or delta kernel, which has no width"
 IDLE = (
-    Idle("bandwidth", _without_width, WITHOUT_WIDTH),
-    Idle("gamma", _without_width, WITHOUT_WIDTH),
+    Idle("bandwidth", lambda own: without_width(own) and own.bandwidth != ONE_WIDTH,
+         WITHOUT_WIDTH),
+    Idle("gamma", without_width, WITHOUT_WIDTH),
     Idle("predictor_order", lambda own: own.solver == "exact",
          "with solver='exact', which predicts nothing"),
     Idle("reference", lambda own: own.bregman_strength == 0,
@@ -76,8 +81,10 @@ class LpKTASelector(PathSelector):
     .. math:: \min_{\eta \ge 0} \lambda_1 \sum_i B_F(\eta_i) + \lambda_2 \sum_i \eta_i^p
               - \sum_i \eta_i a_i
 
-    for ``p`` falling from ``p_start`` to ``p_stop``, with :math:`a_i` the centred,
-    trace-normalised kernel-target alignment of feature ``i`` (:func:`kernelpath.alignments`).
+    for ``p`` falling from ``p_start`` to ``p_stop``.  In the published method :math:`a_i` is the
+    centred, trace-normalised kernel-target alignment of feature ``i``
+    (:func:`kernelpath.alignments`, here ``statistic="alignment", bandwidth="std"``); by default it
+    is what that alignment, at three widths of the kernel, says against chance.
     Features whose weight is at most ``elimination_tol`` are not selected; they leave at juncture
     points as ``p`` falls and never come back.
 
@@ -104,9 +111,12 @@ class LpKTASelector(PathSelector):
         Closed-form supports and exact weights, or Algorithm 1 of the paper.
     predictor_order : {0, 1, 2}
         Warm start, first or second order; for ``solver="predictor_corrector"``.
-    kernel, bandwidth, gamma
-        See :func:`kernelpath.alignments`; ``bandwidth="multi"`` gives each column that of several
-        widths at which its alignment is least likely by chance.
+    kernel, gamma
+        See :func:`kernelpath.alignments`.
+    bandwidth : {"auto", "std", "median", "multi"} or tuple of float
+        See :func:`kernelpath.alignments`; ``"multi"`` or a tuple gives each column that of several
+        widths at which its alignment is least likely by chance.  ``"auto"``: ``"multi"`` with
+        p-values, ``"std"`` with alignments.
     n_features_to_select : int, float, "fdr" or None
         Size that ``transform`` keeps: a count, a share of the usable features, ``"fdr"`` for the
         discoveries at a false discovery rate of 0.1, or None for the sparsest non-empty point of
@@ -139,12 +149,16 @@ class LpKTASelector(PathSelector):
     costs : dict of str to float, or array of shape (n_features,), optional
         What a column costs to measure; 1 for those that a dict does not name.  Cheap features are
         preferred among equals; one of infinite cost is never selected.  See Notes.
-    statistic : {"alignment", "calibrated"}
+    statistic : {"auto", "alignment", "calibrated"}
         What stands for :math:`a_i`; ``score`` is another name of it.  ``"calibrated"``:
         :math:`-\ln p_i`, with the p-value of :func:`kernelpath.alignment_test` over all widths of
         ``bandwidth``; it has the scale of the alignment, is near 1 without relation, too, and makes
         columns of different shape, kernel and width comparable.  Every class counts alike, however
-        rare.  At least 8 rows are needed.
+        rare.  At least 8 rows are needed.  ``"auto"``: ``"calibrated"``, but ``"alignment"`` with
+        fewer rows, weights that are not whole numbers or p-values that are all 1 whatever the
+        order of the target, and where something was set that is
+        measured by the alignment or its one width: a strength, ``"noise"``, ``reference``, ``tol``,
+        ``gamma``, ``bandwidth="std"`` or ``"median"``, a kernel of your own.
 
     Attributes
     ----------
@@ -159,6 +173,10 @@ class LpKTASelector(PathSelector):
         Alignments, at the width of each feature, and bounds on their error.
     test_ : AlignmentTest or None
         P-value and width of each feature; None with one width and ``statistic="alignment"``.
+    statistic_ : {"alignment", "calibrated"}
+        What was taken for :math:`a_i`.
+    bandwidth_ : str, tuple of float or None
+        The widths that it was taken at; None where ``gamma`` gives them or the kernel has none.
     bregman_strength_, norm_strength_ : float
         Strengths as used.
     n_features_in_, feature_names_in_
@@ -166,13 +184,15 @@ class LpKTASelector(PathSelector):
     See Also
     --------
     kernelpath.alignments : the alignments alone.
+    kernelpath.alignment_test : the p-values alone.
 
     Notes
     -----
-    With one reference for all features a weight increases with the alignment, so every support
-    is a set of best alignments: the method ranks features one by one and neither removes
+    With one reference for all features a weight increases with :math:`a_i`, so every support
+    is a set of best features: the method ranks features one by one and neither removes
     redundant ones nor sees pure interactions.  Supports cost one sort; the weights at all ``p``
-    about as much as the alignments of 800 rows.
+    about as much as the alignments of 800 rows; p-values three to four times as much there, and
+    hardly more with many rows.
 
     With groups or costs the objective has one term for each group ``g`` (a column alone is a group
     of one):
@@ -182,7 +202,7 @@ class LpKTASelector(PathSelector):
 
     The kernel of a group is the mean of the trace-normalised kernels of its columns over its cost
     :math:`c_g`, the sum of the costs of its columns in units of the mean over all groups (1
-    without costs).  So features are ranked by alignment per unit of cost, as a knapsack is filled
+    without costs).  So features are ranked by :math:`a_i` per unit of cost, as a knapsack is filled
     by density, and the currency does not matter.  A group that costs nothing counts as the cheapest
     of the others here.  Every column of a group has the weight :math:`\eta_g / (c_g |g|)` in
     ``path_``, so that the weighted sum of the kernels of all columns is the kernel of the
@@ -203,6 +223,8 @@ class LpKTASelector(PathSelector):
     True
     >>> selector.path_.parameters[[0, -1]]
     array([2., 1.])
+    >>> selector.statistic_, selector.bandwidth_
+    ('calibrated', 'multi')
     """
 
     takes_joint_targets = True
@@ -220,11 +242,11 @@ class LpKTASelector(PathSelector):
         solver: str = "exact",
         predictor_order: int = 1,
         kernel: str | FeatureKernel = "auto",
-        bandwidth: str | Sequence[float] = "std",
+        bandwidth: str | Sequence[float] = "auto",
         gamma: ArrayLike | None = None,
         n_features_to_select: float | None = None,
         task: str = "auto",
-        tol: float = 1e-8,
+        tol: float = TOL,
         n_jobs: int | None = None,
         random_state: Any = 0,
         missing: str = "kernel",
@@ -232,7 +254,7 @@ class LpKTASelector(PathSelector):
         must_include: Any = None,
         feature_groups: Any = None,
         costs: Any = None,
-        statistic: str = "alignment",
+        statistic: str = "auto",
         **score: str,
     ) -> None:
         self.bregman_strength = bregman_strength
@@ -313,10 +335,12 @@ class LpKTASelector(PathSelector):
         table, y, sample_weight = self._check_rows(X, y, sample_weight)
         constraints = constraints_of(self, table)
         with progress_bar():
-            result, target = self._align(table, y, sample_weight, begin("alignments"))
+            ranking, result, target = self._ranked(table, y, sample_weight)
+            self.statistic_ = ranking.statistic
+            self.bandwidth_ = None if widths_given(self) else ranking.bandwidth
             brought = None if constraints is None else constraints.brought
             report_constant(table, result.constant, brought=brought)
-            problem, units = self._problem(table, y, sample_weight, result, constraints)
+            problem, units = self._problem(table, y, sample_weight, ranking, result, constraints)
             self.alignments_ = result.values
             self.alignment_bounds_ = result.bounds
             self.test_ = None
@@ -338,6 +362,7 @@ class LpKTASelector(PathSelector):
                     y,
                     task=target.task,
                     n_constant=int(result.constant.sum()),
+                    chosen=ranking.as_dict(),
                     bregman_strength=problem.bregman_strength,
                     norm_strength=problem.norm_strength,
                 ),
@@ -355,43 +380,52 @@ class LpKTASelector(PathSelector):
         warn(naming(NothingSelectedWarning(text), "norm_strength"))
         return path[-1]
 
+    def _ranked(
+        self, table: Table, y: NDArray, sample_weight: ArrayLike | None
+    ) -> tuple[Ranking, AlignmentResult, Target]:
+        """What features are ranked by: plain alignments, too, where chance can change none."""
+        ranking = ranking_of(self, table.n_rows, sample_weight)
+        result, target = self._align(table, y, sample_weight, ranking, begin("alignments"))
+        plain = ranking_without_p_values(self)
+        if ranking == plain or ranking.scores(result).any():
+            return ranking, result, target
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConstantColumnWarning)  # of outputs, said before
+            return plain, *self._align(table, y, sample_weight, plain)
+
     def _align(
         self,
         table: Table,
         y: NDArray,
         sample_weight: ArrayLike | None,
+        ranking: Ranking,
         progress: Callable[[int, int], None] | None = None,
     ) -> Any:
         return align_table(
             table,
             y,
             kernel=self.kernel,
-            bandwidth=self.bandwidth,
+            bandwidth=ranking.bandwidth,
             gamma=self.gamma,
             tol=self.tol,
             n_jobs=self.n_jobs,
             sample_weight=sample_weight,
             task=self.task,
-            calibrated=self.statistic == "calibrated",
+            calibrated=ranking.calibrated,
             progress=progress,
         )
-
-    def _scores(self, result: AlignmentResult) -> NDArray[np.float64]:
-        """What stands for the alignments in the problem."""
-        if self.statistic == "calibrated" and isinstance(result, CalibratedResult):
-            return result.scores
-        return result.values
 
     def _problem(
         self,
         table: Table,
         y: NDArray,
         sample_weight: ArrayLike | None,
+        ranking: Ranking,
         result: AlignmentResult,
         constraints: Constraints | None,
     ) -> tuple[PNormProblem, Units | None]:
         """The problem, and which columns its features are where they are not one each."""
-        alignments, usable = self._scores(result), ~result.constant
+        alignments, usable = ranking.scores(result), ~result.constant
         divergence = resolve_divergence(self.divergence, [self.elimination_tol, TOP_WEIGHT])
         reference = _reference(self.reference, divergence, self.elimination_tol, len(alignments))
         units = None
@@ -405,7 +439,7 @@ class LpKTASelector(PathSelector):
             bregman = largest / max(float(rise), 1e-3)
         norm = self.norm_strength
         if norm == "noise":
-            norm = self._noise_ceiling(table, y, sample_weight, units)
+            norm = self._noise_ceiling(table, y, sample_weight, ranking, units)
         elif norm == "auto":
             norm = largest * (AUTO_NORM if float(bregman) > 0 else 1.0)
         settings: dict[str, Any] = {
@@ -422,7 +456,12 @@ class LpKTASelector(PathSelector):
         return problem, None
 
     def _noise_ceiling(
-        self, table: Table, y: NDArray, sample_weight: ArrayLike | None, units: Units | None
+        self,
+        table: Table,
+        y: NDArray,
+        sample_weight: ArrayLike | None,
+        ranking: Ranking,
+        units: Units | None,
     ) -> float:
         """Median over label permutations of the largest alignment."""
         rng = check_random_state(self.random_state)
@@ -434,7 +473,7 @@ class LpKTASelector(PathSelector):
             shuffled = taken(y, rng.permutation(len(y)))
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConstantColumnWarning)  # of outputs, said before
-                found = self._scores(self._align(table, shuffled, sample_weight)[0])
+                found = ranking.scores(self._align(table, shuffled, sample_weight, ranking)[0])
             largest.append((found if units is None else units.values(found)).max())
             update(done + 1, N_PERMUTATIONS)
         return float(np.median(largest))
@@ -457,7 +496,8 @@ class LpKTASelector(PathSelector):
             raise ValueError(f"predictor_order must be 0, 1 or 2, got {self.predictor_order!r}")
         checks.one_of("identifiers", self.identifiers, IDENTIFIERS)
         checks.one_of("statistic", self.statistic, STATISTICS)
-        check_bandwidth(self.bandwidth)
+        if not (isinstance(self.bandwidth, str) and self.bandwidth == AUTO):
+            check_bandwidth(self.bandwidth)
         refuse_idle(self, IDLE)
 
     def _check_strengths(self) -> None:

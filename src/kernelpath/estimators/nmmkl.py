@@ -71,8 +71,8 @@ class NMMKLSelector(PathSelector):
     ridge : float
         The paper's tau: errors up to ``ridge * C`` cost their square.  0 is the plain loss.
     task : {"auto", "classification", "regression"}
-    kernel : {"linear", "rbf", "polynomial", "laplace", "delta", "auto", "bandwidths"} or \
-FeatureKernel
+    kernel : {"linear", "rbf", "polynomial", "laplace", "delta", "auto", "multi", "bandwidths"} \
+or FeatureKernel
         Kernel of a feature, centred and of mean diagonal 1.  A linear one standardises the column.
     epsilon : float
         Regression: errors up to this size, in standard deviations of the target, cost nothing.

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 OUTCOMES = {
     "scores_", "operating_point_", "stability_", "model_", "nested_score_", "baseline_scores_",
     "classes_", "reference_scores_", "reference_notes_", "leaks_", "selector_settings_",
-    "selector_settings_per_fold_",
+    "selector_settings_per_fold_", "contest_",
 }  # fmt: skip
 
 
@@ -388,6 +388,8 @@ class PathCV(NotebookCard, PlainSelector, BaseEstimator):
             self.classes_ = [np.unique(column) for column in run.study.y.vectors()]
         self.scorer_ = run.study.scorer
         self.plan_ = run.plan
+        if run.contest is not None:
+            self.contest_ = run.contest
         self.path_ = run.path
         self.fingerprint_ = run.fingerprint
         self._encoder = run.encoder

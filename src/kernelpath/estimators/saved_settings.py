@@ -30,8 +30,11 @@ Arrays = dict[str, np.ndarray]
 #: Module -> what may be made again from its settings, or, for functions, looked up.
 KNOWN = {
     "kernelpath.estimators.lp_kta": ("LpKTASelector",),
+    "kernelpath.estimators.additive": ("AdditivePathSelector",),
+    "kernelpath.estimators.auto": ("AutoPathSelector",),
     "kernelpath.estimators.gmkl": ("GMKLClassifier", "GMKLRegressor"),
     "kernelpath.estimators.nmmkl": ("NMMKLSelector",),
+    "kernelpath.estimators.joint": ("JointPathSelector",),
     "kernelpath.estimators.l1kr": ("L1KRClassifier", "L1KRRegressor"),
     "kernelpath.estimators.rankers": ("Ranker",),
     "kernelpath.baselines": (

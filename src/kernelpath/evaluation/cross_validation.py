@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from kernelpath.errors import DataError, FinishedFolds, tell_finished
 from kernelpath.evaluation.checkpoint import FoldStore, Tracer, fold_key, fold_keys
+from kernelpath.evaluation.contest import Contest
 from kernelpath.evaluation.folds import FoldResult, tune_once
 from kernelpath.evaluation.references import UNSERVED, Reference, ReferenceScore
 from kernelpath.evaluation.run import collect, n_inner, n_known, run_folds
@@ -80,6 +81,10 @@ class CrossValidation:
         Folds at the same time.
     costs : ndarray of shape (n_sizes,) or None
         What the features of every size cost on the path of all rows.
+    contest : Contest or None
+        Where the selector was chosen among several, how they did.
+    chooser : estimator or None
+        What chose it.
     """
 
     study: Study
@@ -97,6 +102,8 @@ class CrossValidation:
     n_jobs: int | None = None
     costs: NDArray[np.float64] | None = None
     references: dict[str, Reference] = field(default_factory=dict)
+    contest: Contest | None = None
+    chooser: Any = None
 
     # -- folds ---------------------------------------------------------------------------------
 

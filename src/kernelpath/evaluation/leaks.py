@@ -1,7 +1,8 @@
 """Columns that alone tell nearly everything: mostly, they are not known before the outcome.
 
 The first few columns of the path are suspects if the curve rises at once.  So are categories of
-many values, which a ranking by alignment puts late: the more values, the fewer rows share one.
+many values, which a ranking by plain alignments puts late: the more values, the fewer rows share
+one.
 Each is scored on the folds of the path by a model of that column alone.
 """
 

@@ -90,7 +90,9 @@ def nested_score(
         traces, models = dict(store.traces), dict(store.models)
         with passed_on("cross-validation", share):
             given = study.rows.take(train).given
-            fitted = procedure(study.selector, store, given, study.y[train], **params)
+            fitted = procedure(
+                run.chooser or study.selector, store, given, study.y[train], **params
+            )
             with warnings.catch_warnings():
                 # Rows that are held out are new only to the outer loop.
                 warnings.simplefilter("ignore", ReadingWarning)

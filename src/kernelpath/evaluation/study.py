@@ -147,6 +147,8 @@ class Study:
             X = replace(taken, hashed=len(rows) == self.rows.n_rows)
         offered = None if self.routed else weight
         params = self._metadata("selector", rows)
+        if self.groups is not None and getattr(self.selector, "takes_groups", False):
+            params = {"groups": _safe_indexing(self.groups, rows)} | params
         y = self._target_to_trace(rows, weight)
         traced = trace(self.selector, X, y, offered, params, report=report, by_size=not report)
         return traced if self.reach is None or self.obeys else traced.under(self.reach)

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from kernelpath.errors import DataError, not_one_of
 from kernelpath.kernels import codes
 from kernelpath.kernels._formulas import (
@@ -42,9 +44,10 @@ __all__ = [
     "resolve_kernel",
 ]
 
-SEVERAL = ("bandwidths", "simple_mkl")
+SEVERAL = ("multi", "bandwidths", "simple_mkl")
 """Names that stand for several kernels of a feature."""
 DEFAULT_BANDWIDTH = "std"
+SCALES = ("std", "median")
 
 
 def formula_code(kernel: FeatureKernel) -> int:
@@ -90,7 +93,8 @@ def feature_kernel_settings(parameters: Mapping[str, Any], test: Any = None) -> 
 
     A selector with a ``base_kernel`` combines kernels by its ``kernel``; where a feature has
     several kernels or none by itself, "auto" stands for it.  A ``test`` of the features knows the
-    width of each.
+    width of each, in units of the scale; without one, a bandwidth that was left open was the
+    standard deviation.
 
     Examples
     --------
@@ -107,9 +111,15 @@ def feature_kernel_settings(parameters: Mapping[str, Any], test: Any = None) -> 
     settings = {name: parameters[name] for name in names if name in parameters}
     if isinstance(settings.get("kernel"), str) and settings["kernel"] in SEVERAL:
         settings["kernel"] = "auto"
-    if test is not None:
+    if test is not None and settings.get("gamma") is not None:
         settings.pop("bandwidth", None)
         settings["gamma"] = test.gamma
+    elif test is not None:
+        median = isinstance(settings.get("bandwidth"), str) and settings["bandwidth"] == "median"
+        settings["bandwidth"] = "median" if median else "std"
+        settings["each_width"] = np.where(np.isnan(test.width), 1.0, test.width)
+    elif isinstance(settings.get("bandwidth"), str) and settings["bandwidth"] not in SCALES:
+        settings["bandwidth"] = "std"
     return settings
 
 

@@ -38,6 +38,7 @@ from kernelpath.path.points import (
     same_content,
     share_csr,
 )
+from kernelpath.utils import checks
 from kernelpath.utils.checks import is_whole
 from kernelpath.utils.progress import working
 from kernelpath.utils.words import counted
@@ -271,6 +272,7 @@ class FeaturePath(Frozen):
         if fdr is not None:
             if n_features is not None:
                 raise ValueError("of n_features and fdr one says the size, give only that")
+            checks.real("fdr", fdr, above=0, below=1)
             n_features = self._nearest_below(self.n_discoveries(fdr))
         if not is_whole(n_features):
             raise TypeError(f"{wanted}, got {n_features!r}")
@@ -382,7 +384,7 @@ class FeaturePath(Frozen):
         >>> data = kp.datasets.make_ring(n_samples=100, n_features=5, random_state=0)
         >>> path = kp.LpKTASelector().fit(data.X, data.y).path_
         >>> path.summary()["headline"]
-        '5 of 5 features are selected.'
+        'The path leads from 5 to 3 of 5 features.'
         """
         from kernelpath.report.summary import summarize_path
 

@@ -42,7 +42,11 @@ from kernelpath.utils.archive_forms import (
 from kernelpath.utils.progress import working
 
 #: Modules that register an extension when imported; path.py must not import them.
-EXTENSION_MODULES = {"lp-kta": "kernelpath.tracers.lp_kta.trace"}
+EXTENSION_MODULES = {
+    "lp-kta": "kernelpath.tracers.lp_kta.trace",
+    "additive": "kernelpath.tracers.additive.path",
+    "joint": "kernelpath.tracers.joint.path",
+}
 TURN = EventTable.KINDS.index("turn")
 
 #: Values, residuals and gaps are NaN where a method has none.

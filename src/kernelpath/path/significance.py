@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelpath.errors import not_one_of
+from kernelpath.errors import DataError, not_one_of
 from kernelpath.path.points import Frozen, checked_names, frozen_vector, pick_names
 from kernelpath.utils import checks
 from kernelpath.utils.words import counted
@@ -19,7 +19,12 @@ if TYPE_CHECKING:
     from kernelpath.alignment.calibration import CalibratedResult
 
 Array = NDArray[np.float64]
-ADJUSTMENTS = ("bh", "by", "e-bh")
+ADJUSTMENTS = ("bh", "by", "e-bh", "max")
+RATES = {
+    **dict.fromkeys(("bh", "by", "e-bh"), "false discovery rate"),
+    "max": "family-wise error rate",
+}
+ALIKE = 1e-6  # logarithms of p-values that are the same: grids differ by rounding
 SMALLEST_SHOWN = 1e-10
 """P-values below are an order of the features, no longer probabilities."""
 
@@ -44,6 +49,9 @@ class AlignmentTest(Frozen):
         The width parameter of the kernel that it stands for.
     names : array of str or None
         Names of the columns; None means "x0", "x1", ...
+    least_by_chance : ndarray of shape (n_permutations,) or None
+        Natural logarithm of the least p-value of all columns, in each of some permutations of the
+        target: what ``adjusted("max")`` goes by.
 
     Examples
     --------
@@ -63,12 +71,16 @@ class AlignmentTest(Frozen):
     width: Array
     gamma: Array
     names: Any = None
+    least_by_chance: Array | None = None
 
     def __post_init__(self) -> None:
         columns = {name: getattr(self, name) for name in self.COLUMNS}
         frozen = {name: frozen_vector(v, float, name) for name, v in columns.items()}
         if len({len(values) for values in frozen.values()}) > 1:
             raise ValueError("the columns of a test have different lengths")
+        if self.least_by_chance is not None:
+            least = frozen_vector(self.least_by_chance, float, "least_by_chance")
+            frozen["least_by_chance"] = least
         self._set(**frozen, names=checked_names(self.names, len(frozen["log_p"])))
 
     @property
@@ -94,13 +106,18 @@ class AlignmentTest(Frozen):
 
         Parameters
         ----------
-        method : {"bh", "by", "e-bh"}
+        method : {"bh", "by", "e-bh", "max"}
             Benjamini and Hochberg, for independent or positively dependent features; Benjamini and
             Yekutieli, for any dependence, larger by the sum of 1, 1/2, 1/3, ...; e-BH (Wang and
-            Ramdas) of the e-values ``1 / (2 sqrt p)``, for any dependence.
+            Ramdas) of the e-values ``1 / (2 sqrt p)``, for any dependence.  ``"max"`` is another
+            rate, the probability of *any* false discovery: how often the best of all features is as
+            good in permutations of the target, whatever their dependence (Westfall and Young); it
+            needs ``alignment_test(..., family_permutations=...)``.
         """
         if method not in ADJUSTMENTS:
             raise not_one_of("method", method, ADJUSTMENTS)
+        if method == "max":
+            return self._family_wise()
         tested = np.flatnonzero(~np.isnan(self.z))
         m = len(tested)
         order = tested[np.argsort(self.log_p[tested], kind="stable")]
@@ -116,9 +133,29 @@ class AlignmentTest(Frozen):
         out[order] = np.exp(np.minimum(lowest, 0.0))
         return out
 
+    def _family_wise(self) -> Array:
+        """How often the best of all features is as good by chance, the data counted as one draw."""
+        if self.least_by_chance is None:
+            raise DataError(
+                "method='max' needs permutations of the target for all features together: "
+                "kernelpath.alignment_test(X, y, family_permutations=1000)."
+            )
+        tested = ~np.isnan(self.z)
+        least = np.sort(self.least_by_chance)
+        as_good = np.searchsorted(least, self.log_p + ALIKE * (1 - self.log_p), side="right")
+        return np.where(tested, (1.0 + as_good) / (1.0 + len(least)), 1.0)
+
     def discoveries(self, level: float = 0.1, method: str = "bh") -> NDArray[np.intp]:
-        """Features at a false discovery rate, the most surprising first."""
+        """Features at a false discovery rate, or family-wise error rate, most surprising first."""
         checks.real("level", level, above=0, below=1)
+        if method == "max" and self.least_by_chance is not None:
+            lowest = 1.0 / (1.0 + len(self.least_by_chance))
+            if level < lowest:
+                raise DataError(
+                    f"{counted(len(self.least_by_chance), 'permutation')} of the target can tell "
+                    f"no family-wise error rate below {lowest:.2g}, and level={level:g}; take at "
+                    f"least {np.ceil(20 / level):,.0f}."
+                )
         found = np.flatnonzero(self.adjusted(method) <= level)
         return found[np.argsort(self.log_p[found], kind="stable")]
 
@@ -140,7 +177,7 @@ class AlignmentTest(Frozen):
         kind : {"volcano", "qq"}
         level : float
             False discovery rate of the discoveries.
-        method : {"bh", "by", "e-bh"}
+        method : {"bh", "by", "e-bh", "max"}
             As in :meth:`adjusted`.
         ax : matplotlib Axes, optional
             A new figure by default.
@@ -161,10 +198,13 @@ class AlignmentTest(Frozen):
         return f"AlignmentTest({counted(m, 'feature')}, {what}, least p {least})"
 
     @classmethod
-    def of(cls, result: CalibratedResult, names: Any) -> AlignmentTest:
+    def of(
+        cls, result: CalibratedResult, names: Any, least_by_chance: Array | None = None
+    ) -> AlignmentTest:
         """What a calibrated pass over the columns found; constant columns have the width 1."""
         gamma = np.where(result.constant | ~(result.gamma > 0), 1.0, result.gamma)
-        return cls(result.values, result.z, result.log_p, result.width, gamma, names)
+        columns = (result.values, result.z, result.log_p, result.width, gamma)
+        return cls(*columns, names, least_by_chance)
 
 
 def shown_p(log_p: float) -> str:

@@ -111,8 +111,9 @@ def combined_kernels(
     used = np.flatnonzero(total)
     if len(used) == 0:  # a bank needs a column, be it without weight
         used = np.zeros(1, dtype=np.intp)
-    if "gamma" in options and np.ndim(options["gamma"]) == 1:
-        options["gamma"] = np.asarray(options["gamma"])[used]
+    for name in ("gamma", "each_width"):
+        if name in options and np.ndim(options[name]) == 1:
+            options[name] = np.asarray(options[name])[used]
     part = table.of_columns(used, take_columns(table.values, used))
     bank = KernelBank.fit(part, y, **options, sample_weight=sample_weight)
     if new is not None:
@@ -138,9 +139,10 @@ def _as_traced(path: FeaturePath, given: dict[str, Any]) -> dict[str, Any]:
     """Settings of the kernels: those given, else those that the path was computed with."""
     traced = feature_kernel_settings(path.provenance.get("parameters", {}), path.test)
     for name, other in (("bandwidth", "gamma"), ("gamma", "bandwidth")):
-        if given[name] is not None:  # of the two ways to say the widths, the one of now
+        if given[name] is not None:  # of the ways to say the widths, the one of now
             traced.pop(other, None)
-    found = {}
+            traced.pop("each_width", None)
+    found = {name: value for name, value in traced.items() if name == "each_width"}
     for name, value in given.items():
         known = traced.get(name) if value is None else value
         if known is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -93,8 +93,9 @@ class KernelBank:
         y: ArrayLike | None = None,
         *,
         kernel: str | FeatureKernel = "rbf",
-        bandwidth: str = "std",
+        bandwidth: str | Sequence[float] = "std",
         gamma: ArrayLike | None = None,
+        each_width: NDArray[np.float64] | None = None,
         sample_weight: ArrayLike | None = None,
         task: str = "auto",
         n_jobs: int | None = None,
@@ -110,6 +111,7 @@ class KernelBank:
             kernel=kernel,
             bandwidth=bandwidth,
             gamma=gamma,
+            each_width=each_width,
             sample_weight=row_weight,
             task="classification" if y is None else task,
             n_jobs=n_jobs,

@@ -147,9 +147,9 @@ def _feature_map(
 def _bank(part: TrainingRows, columns: NDArray[np.intp]) -> KernelBank:
     table = part.rows
     options = dict(part.traced.kernel or {"kernel": "auto"})
-    gamma = options.get("gamma")
-    if gamma is not None and np.ndim(gamma) == 1:
-        options["gamma"] = np.asarray(gamma)[columns]
+    for name in ("gamma", "each_width"):
+        if name in options and np.ndim(options[name]) == 1:
+            options[name] = np.asarray(options[name])[columns]
     return KernelBank.fit(
         table.of_columns(columns, take_columns(table.values, columns)),
         part.y,

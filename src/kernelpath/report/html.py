@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import math
 import os
 import re
 from collections.abc import Mapping
@@ -20,6 +21,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
+from kernelpath.path.significance import shown_p
 from kernelpath.report.form import refuse_other_dicts
 from kernelpath.report.plain_text import visible
 from kernelpath.report.words import (
@@ -27,6 +29,7 @@ from kernelpath.report.words import (
     measure_words,
     n_usable,
     ranks,
+    rate_words,
     reference_words,
     row_words,
     stability_words,
@@ -44,6 +47,7 @@ SCRIPTS = (
     "table.js",
     "curve.js",
     "lines.js",
+    "volcano.js",
     "maps.js",
     "views.js",
     "main.js",
@@ -126,6 +130,7 @@ def render_html(
         most_rows=ROWS_WITHOUT_SCRIPTS,
         most_classes=MOST_CLASSES,
         facts=_facts(summary, method or summary["method"]),
+        real=_real(summary),
         measure=None if summary["cv"] is None else measure_words(summary["cv"]["scoring"]),
         references=reference_words(dict(summary)),
         selects=any(summary["points"]["n_selected"]),
@@ -289,6 +294,8 @@ def _facts(summary: Mapping[str, Any], method: str) -> list[str]:
         kinds = f", {counted(len(classes), 'class', 'classes')}" if classes else ""
         facts.append(f"{data['task']}{kinds}")
     facts.append(f"method {method}")
+    if summary.get("test") is not None:
+        facts.append(rate_words(summary["test"]["n_discoveries"], summary["test"]["level"]))
     if cv is not None:
         facts += [
             counted(cv["n_folds"], "fold"),
@@ -304,6 +311,34 @@ def _facts(summary: Mapping[str, Any], method: str) -> list[str]:
                 f"± {_score(nested['se'])}"
             )
     return facts
+
+
+def _real(summary: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Rows of the features that are least by chance, and what is said of them."""
+    section = summary.get("test")
+    if section is None:
+        return None
+    rows = zip(*(section[name] for name in ("features", "log10_p", "q_value", "width")))
+    n, chosen = section["n_discoveries"], section["n_chosen"]
+    size = None if summary["cv"] is None else summary["cv"]["chosen"]["n_features"]
+    both = ""
+    if chosen is not None and size is not None:
+        both = f"Of the {counted(size, 'chosen feature')}, {chosen:,} are among them."
+    return {
+        "words": rate_words(n, section["level"]),
+        "both": both if n else "",
+        "rows": [
+            (place, _probability(10.0**p), _probability(q), "" if w is None else f"{w:g}")
+            for place, p, q, w in rows
+        ],
+        "wide": any(w is not None for w in section["width"]),
+        "more": max(n - len(section["features"]), 0),
+    }
+
+
+def _probability(value: float) -> str:
+    words = shown_p(math.log(value) if value > 0 else -math.inf)
+    return words.replace("e-", "e\N{MINUS SIGN}").replace(" ", "\N{NO-BREAK SPACE}")
 
 
 def _agreement(summary: Mapping[str, Any]) -> dict[str, Any] | None:

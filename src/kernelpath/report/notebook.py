@@ -25,7 +25,7 @@ def card(summary: dict[str, Any]) -> str:
     >>> import kernelpath as kp
     >>> data = kp.datasets.make_ring(n_samples=100, n_features=5, random_state=0)
     >>> html = card(kp.LpKTASelector().fit(data.X, data.y).path_.summary())
-    >>> "5 of 5 features" in html, "<script" in html
+    >>> "of 5 features" in html, "<script" in html
     (True, False)
     """
     parts = [f"<p style='margin: 2px 0 6px'><b>{escape(summary['headline'])}</b></p>"]

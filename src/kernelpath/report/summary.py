@@ -18,6 +18,7 @@ from kernelpath.evaluation.scores import PathScores
 from kernelpath.kernels import FeatureKernel, check_traced, feature_kernel_settings
 from kernelpath.path.feature_path import FeaturePath
 from kernelpath.report.form import FORMAT, VERSION
+from kernelpath.report.real import known_test, real_section
 from kernelpath.report.summary_data import (
     describe_counts,
     describe_data,
@@ -39,6 +40,7 @@ from kernelpath.utils.words import counted
 
 if TYPE_CHECKING:
     from kernelpath.estimators.path_cv import PathCV
+    from kernelpath.path.significance import AlignmentTest
 
 MOST_LISTED = 200  # features of a size
 MOST_JUNCTURES = 600
@@ -60,14 +62,16 @@ def summarize_path(
     missing: str | None = None,
     identifiers: str | None = None,
     left_out: LeftOut | None = None,
+    test: AlignmentTest | None = None,
 ) -> dict[str, Any]:
     """Summary of a path; with the table, also of the data and of the heaviest features.
 
     ``kernel`` is that of a feature, where the path knows only its text: an object of a class.
     ``missing`` and ``identifiers`` are what the path was traced with, where it does not know that
-    itself, and ``left_out`` are rows that X does not hold any more.
+    itself, and ``left_out`` are rows that X does not hold any more.  ``test`` has the p-values,
+    where they are known and the path does not have them.
     """
-    maker = _Maker(path, sizes_of(path) if sizes is None else list(sizes))
+    maker = _Maker(path, sizes_of(path) if sizes is None else list(sizes), test=test)
     if X is None:
         return maker.finish()
     if y is None:
@@ -106,13 +110,15 @@ def usable_columns(model: PathCV) -> int:
 
 
 @working("summary")
-def summarize_cv(model: PathCV, left_out: LeftOut | None = None) -> dict[str, Any]:
+def summarize_cv(
+    model: PathCV, left_out: LeftOut | None = None, test: AlignmentTest | None = None
+) -> dict[str, Any]:
     """Summary of a fitted cross-validation; without training rows the data are left out.
 
-    ``left_out`` are rows that the model was not given.
+    ``left_out`` are rows that the model was not given; ``test`` as in :func:`summarize_path`.
     """
     scores, point = model.scores_, model.operating_point_
-    maker = _Maker(model.path_, scores.n_features.tolist(), chosen=point.n_features)
+    maker = _Maker(model.path_, scores.n_features.tolist(), point.n_features, test)
     run = vars(model).get("_run")
     if run is not None and model.task_ not in JOINT:  # views are of one column
         study = run.study
@@ -142,8 +148,14 @@ def sizes_of(path: FeaturePath) -> list[int]:
 class _Maker:
     """Collects the sections, and the features that any of them names."""
 
-    def __init__(self, path: FeaturePath, sizes: list[int], chosen: int | None = None) -> None:
-        self._path = path
+    def __init__(
+        self,
+        path: FeaturePath,
+        sizes: list[int],
+        chosen: int | None = None,
+        test: AlignmentTest | None = None,
+    ) -> None:
+        self._path, self._test = path, test or path.test
         self._places: dict[int, int] = {}
         self._chosen = chosen
         origin = path.provenance
@@ -258,6 +270,7 @@ class _Maker:
     ) -> None:
         """Facts about the table, and views of the heaviest features by the kernel ``given``."""
         in_use, readings = ever_selected(self._path), table.readings
+        self._test = self._test or known_test(self._path, table, y, task)
         self._out["data"] = describe_data(table.in_own_units(), y, task, left_out, in_use)
         table = table.within_reach()
         self._out["notices"] = notices(self._out["data"], scoring) + identifier_notices(
@@ -272,10 +285,10 @@ class _Maker:
         test = self._path.test
         kernel = feature_kernel_settings(settings, test)
         kernel.pop("gamma", None)  # of all columns, where only some are looked at
+        widths = kernel.pop("each_width", None)
         if self._path.method == "l1kr":  # one kernel of all columns
             kernel = {"kernel": "auto"}
         check_traced(kernel)
-        widths = None if test is None else test.width
         views = feature_views(
             table, y, task, order[:N_VIEWS], kernel=kernel, readings=readings, widths=widths
         )
@@ -284,7 +297,8 @@ class _Maker:
         ]
         compared = order[:MOST_COMPARED]
         if len(compared) > 1:
-            similarity = redundancy(table, compared, kernel=kernel)
+            own = {} if widths is None else {"each_width": widths[compared]}
+            similarity = redundancy(table, compared, kernel=kernel | own)
             self._out["redundancy"] = {
                 "features": [self._place(i) for i in compared],
                 "similarity": [numbers(row, 3) for row in similarity],
@@ -313,6 +327,8 @@ class _Maker:
             add_to_sizes(out["sizes"], list(self._places), model)
             out["stability"] = stability_section(model, self._place)
             out["settings"] = settings_section(model, out["settings"])
+        chosen = self._points.get(-1 if self._chosen is None else self._chosen)
+        out["test"] = real_section(self._test, self._place, chosen)
         names = self._path.feature_names
         out["features"] = [{"index": i, "name": str(names[i])} for i in self._places]
         out["headline"] = headline(out)

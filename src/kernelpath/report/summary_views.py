@@ -68,8 +68,8 @@ def feature_views(
             points = np.flatnonzero(np.isin(np.flatnonzero(seen), shown))
             part = (values[seen], target[seen])
             own = dict(kernel or {})
-            if widths is not None and np.isfinite(widths[column]):
-                own["bandwidth"] = (float(widths[column]),)
+            if widths is not None:
+                own["each_width"] = widths[[column]]
             views.append(_numeric(int(column), *part, outcome, points, own))
             views[-1]["dates"] = reading is not None and reading.kind in DATES
         exponent = 0 if table.exponents is None else int(table.exponents[column])

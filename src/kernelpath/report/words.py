@@ -14,6 +14,7 @@ from kernelpath.tables.missing import LeftOut
 from kernelpath.utils.provenance import ANOTHER_BRANCH
 from kernelpath.utils.words import counted, listed
 
+LEVEL = 0.1  # false discovery rate that is spoken of
 BRANCH_WORDS = (
     "The path is another branch than the one that starts at no weights: a search beside that one "
     "found it, and it predicts rows left out better. It need not lead to few features."
@@ -263,7 +264,7 @@ def redundancy_words(summary: dict[str, Any]) -> str:
     'runs and hits say nearly the same; NMMKL (--method nmmkl) avoids copies.'
     """
     section = summary.get("redundancy")
-    if section is None or summary["method"] == "nmmkl":
+    if section is None or summary["method"] in ("nmmkl", "additive"):
         return ""
     near = np.array(section["similarity"], dtype=float) >= SAME
     n_groups, group = connected_components(csr_array(near), directed=False)
@@ -338,3 +339,14 @@ def _why_undefined(summary: dict[str, Any], missing: list[int]) -> str:
 
 def _features(count: int) -> str:
     return counted(count, "feature")
+
+
+def rate_words(n: int, level: float) -> str:
+    """How many features are discoveries.
+
+    Examples
+    --------
+    >>> rate_words(37, 0.1), rate_words(0, 0.05)
+    ('37 features at a false discovery rate of 0.1', 'no feature at a false discovery rate of 0.05')
+    """
+    return f"{counted(n, 'feature') if n else 'no feature'} at a false discovery rate of {level:g}"

@@ -28,7 +28,8 @@ LARGEST_WEIGHT = 1e120
 BYTES = "The labels in y are bytes; make them text, as with np.char.decode(y.astype('S'))."
 TASKS = ("auto", "classification", "regression")
 JOINT_TARGETS = (
-    "kp.alignments and kp.LpKTASelector, and by PathCV with a predictor and a scoring of your own"
+    "kp.alignments, kp.LpKTASelector and kp.AdditivePathSelector, and by PathCV with a predictor "
+    "and a scoring of your own"
 )
 
 

@@ -176,12 +176,12 @@ def test_what_is_refused():
 DATA = kp.datasets.make_ring(n_samples=80, n_features=6, random_state=0)
 
 
-@pytest.mark.parametrize("base_kernel", ["rbf", "bandwidths"])
+@pytest.mark.parametrize("base_kernel", ["rbf", "multi", "bandwidths"])
 def test_estimators_choose_by_memory(base_kernel, monkeypatch):
     model = kp.GMKLClassifier(base_kernel=base_kernel, tol=1e-5)
     factors = model.fit(DATA.X, DATA.y).decision_function(DATA.X)
     assert isinstance(model._bound.kernel, SumOfColumnKernels)
-    assert len(model.weights_) == 6 * (10 if base_kernel == "bandwidths" else 1)
+    assert len(model.weights_) == 6 * {"rbf": 1, "multi": 3, "bandwidths": 10}[base_kernel]
     importances = model.feature_importances_
     monkeypatch.setattr(_gmkl_kernels, "MOST_FACTOR_BYTES", 1000)
     tiles = model.fit(DATA.X, DATA.y).decision_function(DATA.X)

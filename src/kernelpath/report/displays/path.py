@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,7 +42,10 @@ from kernelpath.report.summary_lines import (
     turns,
     weight_lines,
 )
-from kernelpath.report.words import n_usable
+from kernelpath.report.words import LEVEL, n_usable, rate_words
+
+if TYPE_CHECKING:
+    from kernelpath.path.significance import AlignmentTest
 
 WIDE = 50  # from the smallest to the largest parameter: beyond, the axis is logarithmic
 MOST_POWERS = 8  # of ten on it
@@ -162,6 +165,8 @@ class SizeDisplay(Picture):
         Where single features leave, and how many are left then.
     n_features : int
     parameter_name : str
+    n_real : int or None
+        Discoveries at a false discovery rate of 0.1, above which chance takes over, if known.
 
     Examples
     --------
@@ -178,13 +183,18 @@ class SizeDisplay(Picture):
     sizes_after: NDArray[np.int64]
     n_features: int
     parameter_name: str
+    n_real: int | None = None
 
     @classmethod
-    def from_path(cls, path: FeaturePath, n_features: int | None = None) -> SizeDisplay:
+    def from_path(
+        cls, path: FeaturePath, n_features: int | None = None, test: AlignmentTest | None = None
+    ) -> SizeDisplay:
         """Sizes at the grid points, and the juncture points between them.
 
         ``n_features`` can be selected; default all columns, since a path knows of no other.
+        ``test`` has p-values of its features, where the path itself does not.
         """
+        test = test or path.test
         where, sizes = sizes_at_junctures(path)
         return cls(
             parameters=path.parameters,
@@ -193,6 +203,7 @@ class SizeDisplay(Picture):
             sizes_after=sizes,
             n_features=path.n_features if n_features is None else n_features,
             parameter_name=path.parameter_name,
+            n_real=None if test is None else len(test.discoveries(LEVEL)),
         )
 
     @classmethod
@@ -206,6 +217,7 @@ class SizeDisplay(Picture):
             sizes_after=np.array(junctures["n_selected"], dtype=np.int64),
             n_features=n_usable(summary),
             parameter_name=summary["parameter_name"],
+            n_real=(summary.get("test") or {}).get("n_discoveries"),
         )
 
     @property
@@ -255,7 +267,27 @@ class SizeDisplay(Picture):
             )  # fmt: skip
         ax.set_title(f"Features kept, of {self.n_features:,}", loc="left")
         ax.yaxis.set_major_formatter("{x:,.0f}")
+        if self.n_real and self.n_real < largest:
+            self._draw_chance(ax, x, sizes)
         return ax
+
+    def _draw_chance(self, ax: Any, x: NDArray[np.float64], sizes: NDArray[np.int64]) -> None:
+        """Where chance takes over: more features than there are discoveries."""
+        assert self.n_real is not None
+        ax.axhline(self.n_real, color=PALETTE[1], lw=1.1, ls=(0, (5, 3)), zorder=2.5)
+        low, high = ax.get_ylim()
+        if self.n_real < 1.3 * low:
+            ax.set_ylim(0.6 * self.n_real, high)
+            ax.set_yticks(log_ticks(self.n_real, int(sizes.max()), 8, whole=True))
+        within = np.flatnonzero(sizes <= self.n_real)
+        if sizes[0] > self.n_real and len(within) and len(turns(x)) == 0:
+            ring = {"color": PALETTE[1], "mfc": "white", "ms": 5.5, "mew": 1.6, "zorder": 4}
+            ax.plot(x[within[0]], self.n_real, marker="o", ls="none", clip_on=False, **ring)
+        ax.annotate(
+            f"{rate_words(self.n_real, LEVEL)};\nabove, chance takes over", (0, self.n_real),
+            xytext=(6, 4), xycoords=("axes fraction", "data"), textcoords="offset points",
+            fontsize=8.5, color=INK,
+        )  # fmt: skip
 
 
 def plot_path(path: FeaturePath, ax: Any = None, *, n_named: int = 8) -> Any:
@@ -284,15 +316,19 @@ def plot_path(path: FeaturePath, ax: Any = None, *, n_named: int = 8) -> Any:
 
 
 def save_plot(
-    path: FeaturePath, file: Any, format: str = "png", n_features: int | None = None
+    path: FeaturePath,
+    file: Any,
+    format: str = "png",
+    n_features: int | None = None,
+    test: AlignmentTest | None = None,
 ) -> None:
     """Write the picture of a path to a file or file object, without a screen.
 
-    ``n_features`` can be selected, as far as that is known.
+    ``n_features`` can be selected, as far as that is known; ``test`` as in ``SizeDisplay``.
     """
     figure = screenless((11, 4.2))
     axes = figure.subplots(1, 2, width_ratios=(1, 1.35))
-    SizeDisplay.from_path(path, n_features).plot(axes[0])
+    SizeDisplay.from_path(path, n_features, test).plot(axes[0])
     _weights_or_entries(path).plot(axes[1])
     with any_glyph():
         figure.tight_layout()

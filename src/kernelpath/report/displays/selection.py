@@ -63,7 +63,7 @@ class SelectionDisplay(Picture):
     >>> stability = kp.StabilityPath(n_pairs=10).fit(data.X, data.y)
     >>> display = kp.SelectionDisplay.from_model(stability)
     >>> display.stable.shape, display.others.shape
-    ((3, 10), (17, 10))
+    ((2, 10), (18, 10))
     """
 
     sizes: NDArray[np.int64]

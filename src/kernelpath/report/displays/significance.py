@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelpath.errors import not_one_of
+from kernelpath.path.significance import RATES
 from kernelpath.report.displays._canvas import (
     FAINT,
     GREY,
@@ -56,10 +57,12 @@ class SignificanceDisplay(Picture):
     found : ndarray of shape (n_features,), bool
         Discoveries.
     level : float
-        False discovery rate.
+        Of the error rate.
     threshold : float
         Logarithm of the largest p-value of a discovery, or of the one that a first would need.
     kind : {"volcano", "qq"}
+    rate : str
+        Name of the error rate.
 
     Examples
     --------
@@ -78,6 +81,7 @@ class SignificanceDisplay(Picture):
     level: float
     threshold: float
     kind: str = "volcano"
+    rate: str = "false discovery rate"
 
     _sentence: ClassVar[str] = "There is no feature that could be tested."
 
@@ -97,22 +101,27 @@ class SignificanceDisplay(Picture):
         test : AlignmentTest
         kind : {"volcano", "qq"}
         level : float
-            False discovery rate.
-        method : {"bh", "by", "e-bh"}
+            Of the error rate.
+        method : {"bh", "by", "e-bh", "max"}
             As in :meth:`AlignmentTest.adjusted`.
         """
         if kind not in KINDS:
             raise not_one_of("kind", kind, KINDS)
         found = np.isin(np.arange(len(test.log_p)), test.discoveries(level, method))
-        varies = ~np.isnan(test.z)
+        varies, names = ~np.isnan(test.z), test.feature_names
         return cls(
-            names=[str(test.feature_names[i]) for i in np.flatnonzero(varies)],
+            names=[str(names[i]) for i in np.flatnonzero(varies)],
             alignment=floats(test.alignment[varies]),
             log_p=floats(test.log_p[varies]),
             found=found[varies],
             level=float(level),
-            threshold=threshold_of(int(found.sum()), int(varies.sum()), level, method),
+            threshold=(
+                _best_by_chance(test, level)
+                if method == "max"
+                else threshold_of(int(found.sum()), int(varies.sum()), level, method)
+            ),
             kind=kind,
+            rate=RATES[method],
         )
 
     @property
@@ -151,10 +160,10 @@ class SignificanceDisplay(Picture):
         ax.set_ylabel(r"$-\log_{10}$ p")
         ax.set_title("Which features are above chance?", loc="left", pad=22)
         found = counted(int(here.sum()), "feature") if here.any() else "no feature"
-        note = f"blue: {found} at a false discovery rate of {self.level:g}, of {len(x):,} tested"
+        note = f"blue: {found} at a {self.rate} of {self.level:g}, of {len(x):,} tested"
         write_note(ax, note if here.any() else note.removeprefix("blue: "), fit=fit)
         taken = _cells(ax.transData.transform(np.column_stack([x, y])))
-        need = "false discovery rate" if here.any() else "a first discovery at"
+        need = self.rate if here.any() else "a first discovery at"
         taken = np.vstack([taken, _write_line(ax, f"{need} {self.level:g}: ", line, taken)])
         if y.max() > ORDER:
             taken = np.vstack([taken, _write_order(ax, taken)])
@@ -258,6 +267,13 @@ def threshold_of(n_found: int, n_features: int, level: float, method: str = "bh"
     if method == "by":
         share -= np.log(np.sum(1.0 / np.arange(1, n_features + 1)))
     return float(share)
+
+
+def _best_by_chance(test: AlignmentTest, level: float) -> float:
+    """Logarithm of the p-value that the best feature by chance reaches so seldom."""
+    assert test.least_by_chance is not None  # else there would be no discoveries
+    least = np.sort(test.least_by_chance)
+    return float(least[min(int(level * (len(least) + 1) + 1e-9), len(least)) - 1])
 
 
 def save_significance(display: SignificanceDisplay, file: Any, format: str = "png") -> None:

@@ -219,6 +219,7 @@ function drawCounts(width) {
   const visit = (size) => { const at = point(size); return at < 0 ? Math.max(0, n.indexOf(size.n_features)) : at; };
   const places = S.sizes.map((size) => (x.parametric && known(size.parameter) ? x.place(size.parameter) : x.at(visit(size))));
   goOn(root, places, y);
+  markChance(root, box, y);
   follow(root, box, places, (i) => y.place(S.sizes[i].n_features), (px, py) => {
     let best = 0, least = Infinity;
     places.forEach((place, i) => {
@@ -239,6 +240,15 @@ function goOn(root, places, y) {
     const heights = extent([end, ...found.map((i) => S.sizes[i].n_features)]).map(y.place);
     root.append(svg("path", { class: "line c0", d: `M${fixed(places[found[0]])} ${fixed(heights[0])}V${fixed(heights[1])}` }));
   }
+}
+
+// Beyond as many features as there are discoveries, chance takes over.
+function markChance(root, box, y) {
+  const n = S.test ? S.test.n_discoveries : 0;
+  const at = y.place(n);
+  if (n === 0 || at > box.bottom - 2 || at < box.top + 2) return;
+  root.append(svg("line", { class: "dash c1", x1: box.left, x2: box.right, y1: at, y2: at }));
+  label(root, box.left + 8, at - 6, `above ${whole(n)}, chance takes over`, { class: "soft small halo" });
 }
 
 function drawCountOnly(width) {

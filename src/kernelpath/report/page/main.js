@@ -35,6 +35,7 @@ function startPrint() {
 startTheme();
 startCurve();
 chart("weights", drawWeights);
+chart("volcano", drawVolcano);
 chart("count", drawCountOnly);
 chart("stability", drawStability);
 chart("strip", drawStrip);

@@ -1,0 +1,1 @@
+"""The path of a group lasso over factors of the kernels of single features."""
