@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn import get_config
-from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 
 from kernelpath.errors import DataError, Obstacles, naming
@@ -27,6 +26,7 @@ from kernelpath.estimators._path_cv_constraints import (
     sizes_that_exist,
     tell,
 )
+from kernelpath.estimators._path_cv_contest import checked_chooser, with_missing, with_the_best
 from kernelpath.estimators._path_cv_grid import settings_of_grid, with_variants
 from kernelpath.estimators._path_cv_routing import route
 from kernelpath.estimators._path_cv_target import (
@@ -40,7 +40,6 @@ from kernelpath.estimators.lp_kta import LpKTASelector
 from kernelpath.estimators.rankers import warn_of_columns
 from kernelpath.estimators.saved_settings import refuse_stand_ins
 from kernelpath.evaluation.checkpoint import FoldStore, Tracer
-from kernelpath.evaluation.contest import AREA_SIZES, Contest, hold_contest
 from kernelpath.evaluation.cross_validation import CrossValidation, make_plan
 from kernelpath.evaluation.folds import check_scoring_works
 from kernelpath.evaluation.measures import (
@@ -97,7 +96,7 @@ from kernelpath.tracers.any_selector import (
 )
 from kernelpath.utils import checks
 from kernelpath.utils.checks import Idle, refuse_idle
-from kernelpath.utils.progress import begin, no_progress
+from kernelpath.utils.progress import begin
 from kernelpath.utils.provenance import fingerprint
 from kernelpath.utils.sample_weights import weight_argument
 from kernelpath.utils.warn import warn
@@ -127,7 +126,7 @@ def prepare(
     check_selector(selector)
     refuse_without_p_values(model.rule, selector)
     checks.real("level", model.level, above=0, below=1)
-    chooser = _checked_chooser(selector, model.selector_grid)
+    chooser = checked_chooser(selector, model.selector_grid)
     grid = settings_of_grid(selector, model.selector_grid)
     given = settings_in_force(model, selector)
     check_rule(model.rule, model.budget, model.tolerance, costly=given["costs"] is not None)
@@ -154,7 +153,7 @@ def prepare(
     store, known = open_store(), fingerprint(rows.values, study.y)
     contest = None
     if chooser is not None:
-        study, contest = _chosen(chooser, study, splits, model, known, store, scoring)
+        study, contest = with_the_best(chooser, study, splits, model, known, store, scoring)
     tracing = Tracer(store, study, known, report=True)
     part = replace(study.part(np.arange(rows.n_rows), tracing=tracing), task=study.task)
     sizes = _resolve_sizes(model.n_features, part.traced.sizes, rows.n_rows)
@@ -190,55 +189,6 @@ def prepare(
         contest=contest,
         chooser=chooser,
     )
-
-
-def _checked_chooser(selector: Any, grid: Any) -> Any:
-    """The selector, if it chooses among others; its settings are checked."""
-    if not getattr(selector, "chooses", False):
-        return None
-    if grid is not None:
-        raise ValueError(
-            f"selector_grid has no effect on {type(selector).__name__}, whose candidates have "
-            "settings of their own; leave it out, or give it selectors as candidates"
-        )
-    selector._check_settings()
-    return selector
-
-
-def _chosen(
-    chooser: Any,
-    study: Study,
-    splits: list[Split],
-    model: PathCV,
-    known: str,
-    store: FoldStore,
-    scoring: str,
-) -> tuple[Study, Contest | None]:
-    """The study with the best of several selectors, by their scores on the folds."""
-    given = chooser.candidates_for(study.rows.n_rows, study.sample_weight is not None)
-    task = selector_task(study.task.kind, model.task)
-    candidates, obeys, refused = {}, {}, {}
-    for name, one in given.items():
-        try:
-            told, obeys[name] = tell(one, study.constrained_by, study.reach)
-        except DataError as error:
-            refused[name] = error
-            continue
-        candidates[name] = with_task(with_missing(told, model.missing), task)
-    if not candidates:
-        raise next(iter(refused.values()))
-    contest = None
-    name = next(iter(candidates))
-    if len(candidates) > 1:
-        total = len(candidates) * len(splits) * len(AREA_SIZES)
-        meter = WorkMeter(total, model.verbose, callback=begin("choosing a path"))
-        with no_progress():
-            contest = hold_contest(
-                study, candidates, obeys, splits, known, store, meter, scoring, model.n_jobs
-            )
-        name = contest.name
-        meter.say(f"PathCV: {contest.sentence()}")
-    return replace(study, selector=candidates[name], obeys=obeys[name]), contest
 
 
 def _check_budget(budget: Any, sizes: NDArray, costs: NDArray | None) -> None:
@@ -477,15 +427,6 @@ def _check_choice(study: Study, model: PathCV, splits: list[Split]) -> None:
             f"inner_cv={model.inner_cv!r} has no effect with a predictor that leaves nothing to "
             "choose; leave it out"
         )
-
-
-def with_missing(selector: Any, missing: str) -> Any:
-    """Say to a selector what becomes of missing values, unless it was told itself."""
-    if missing in ("kernel", "drop") or not hasattr(selector, "get_params"):
-        return selector
-    if selector.get_params(deep=False).get("missing") != "kernel":
-        return selector
-    return clone(selector).set_params(missing=missing)
 
 
 # -- sizes -----------------------------------------------------------------------------------------
