@@ -23,6 +23,7 @@ COUNTS = {
     kp.GMKLClassifier: 68,
     kp.GMKLRegressor: 65,
     kp.JointPathSelector: 47,
+    kp.AutoPathSelector: 55,
     kp.L1KRClassifier: 61,
     kp.L1KRRegressor: 57,
     kp.LpKTASelector: 55,

@@ -32,14 +32,14 @@ X, Y = ring()
 
 
 def test_the_relevant_features_are_found():
-    X, y = ring(120, 8)
+    X, y = ring(200, 8)
     model = kp.PathCV(cv=3, n_features=[1, 2, 4, 8], inner_cv=2, references=False).fit(X, y)
     point = model.operating_point_
     assert point.n_features == 2
     assert set(point.feature_names) == {"x1", "x3"}
     assert point.score > 0.85
     assert model.scores_.mean[0] < point.score
-    assert model.predict(X).shape == (120,)
+    assert model.predict(X).shape == (200,)
     np.testing.assert_array_equal(model.transform(X), X[:, [1, 3]])
     assert point.predictor == model.model_.name
     assert point.predictor in ("joint_rbf", "weighted_kernel")

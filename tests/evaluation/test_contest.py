@@ -29,6 +29,7 @@ def test_hopeless_candidates_are_behind_in_every_fold():
     scores = np.array([[0.9, 0.9], [0.8, 0.87], [0.8, 0.8]])[:, :, None]
     assert _hopeful(scores, chance, [0, 1, 2]) == [0, 1]  # a tenth of 0.4 is 0.04
     assert _hopeful(scores, np.array([np.nan, np.nan]), [0, 1, 2]) == [0, 1, 2]
+    assert _hopeful(-scores, np.array([0.0, 0.0]), [0, 1, 2]) == [1, 2]  # all below chance
 
 
 def rank_by_first(X, y):

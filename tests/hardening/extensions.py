@@ -125,7 +125,7 @@ def _consumer(rng, X, y, kernel, k):
             lambda: slow.alignments(X, y, k, _width, "classification"),
         )
     if which == 1:
-        path = kp.LpKTASelector().fit(X, y).path_
+        path = kp.LpKTASelector(statistic="alignment", bandwidth="std").fit(X, y).path_
         weights = path.weights[[0]].toarray()[0]
         return (
             lambda: next(kp.combined_kernels(path, X, kernel=kernel, positions=0)).train,

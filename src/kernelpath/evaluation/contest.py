@@ -185,5 +185,5 @@ def _hopeful(
         return []
     areas = scores[live].mean(axis=2)
     best = areas.max(axis=0)
-    margin = np.where(np.isfinite(chance), HOPELESS * (best - chance), np.inf)
+    margin = np.where(np.isfinite(chance), HOPELESS * np.maximum(best - chance, 0.0), np.inf)
     return [i for i, own in zip(live, areas) if (own >= best - margin).any()]
