@@ -10,7 +10,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 import kernelpath as kp
-from kernelpath.evaluation.contest import AREA_SIZES, _hopeful, first_not_worse
+from kernelpath.evaluation.contest import AREA_SIZES, Contest, _hopeful, first_not_worse
 
 
 def test_the_first_within_one_error_wins():
@@ -146,3 +146,13 @@ def test_refused(table, options, words):
 def test_a_grid_has_no_effect(table):
     with pytest.raises(ValueError, match="selector_grid has no effect on AutoPathSelector"):
         kp.PathCV(kp.AutoPathSelector(), selector_grid={"cv": [2, 3]}).fit(*table)
+
+
+def test_the_size_is_the_fewest_within_one_error_of_the_best():
+    scores = np.array([[[0.70, 0.90, 0.92, 0.91], [0.60, 0.88, 0.90, 0.93]]])
+    found = Contest(("one",), np.array([2, 3, 5, 8]), scores, 0, "accuracy", {})
+    assert found.fewest_good() == 5  # 0.91 of 0.92 ± 0.01
+    data = kp.datasets.make_xor(200, 10, order=2, random_state=0)
+    selector = kp.AutoPathSelector(candidates=["interaction", "lp-kta"], cv=3)
+    chosen = selector.fit(data.X, data.y).get_support(indices=True)
+    assert chosen.tolist() == data.relevant.tolist()

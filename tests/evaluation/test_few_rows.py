@@ -64,7 +64,7 @@ def test_the_ways_out_lead_somewhere():
     [
         (np.arange(4) % 2, 2, "one row in the inner folds"),
         (np.array([0, 1, 0]), 2, "Class 1 has 1 row.*drop rare classes"),
-        (np.arange(5) % 2, 4, "Class 1 has 2 rows, fewer than cv=4 folds; use cv=2"),
+        (np.arange(5) % 2, 4, "Class 1 has 2 rows, fewer than cv=4 folds; merge or drop"),
     ],
 )
 def test_few_rows_of_classes(y, cv, words):

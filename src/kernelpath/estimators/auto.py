@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from kernelpath.errors import not_one_of
-from kernelpath.estimators._base import PathSelector
+from kernelpath.estimators._base import DEFAULT_BUDGET, PathSelector
 from kernelpath.estimators.additive import AdditivePathSelector
 from kernelpath.estimators.joint import JointPathSelector
 from kernelpath.estimators.lp_kta import LpKTASelector
@@ -57,8 +57,9 @@ class AutoPathSelector(PathSelector):
     Parameters
     ----------
     n_features_to_select : int, float or None
-        Size that ``transform`` keeps: a count, a share of the usable features, or None for 10, or
-        as many as there are.
+        Size that ``transform`` keeps: a count, a share of the usable features, or None for the
+        fewest of 2, 3, 5, 8, 10, 15 and 20 whose score is within one standard error of the best;
+        10 with ``quick=True``.
     candidates : "auto", list of str or dict of str to selector
         Names of those below in the order of preference, or selectors of your own by name.
         ``"auto"``: all of them, without the first two below 60 rows, where leaving rows out judges
@@ -194,7 +195,8 @@ class AutoPathSelector(PathSelector):
 
     def _choose_point(self, path: Any, n_features: Any) -> Any:
         if n_features is None:
-            few = path.sizes[path.sizes <= 10]
+            most = DEFAULT_BUDGET if self.contest_ is None else self.contest_.fewest_good()
+            few = path.sizes[path.sizes <= most]
             n_features = int(few[-1] if len(few) else path.sizes[0])
         return super()._choose_point(path, n_features)
 

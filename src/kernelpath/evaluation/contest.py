@@ -62,6 +62,14 @@ class Contest:
         """Name of the winner."""
         return self.names[self.chosen]
 
+    def fewest_good(self) -> int:
+        """Smallest size at which the winner is within one standard error of its best."""
+        own = self.scores[self.chosen]
+        mean = own.mean(axis=0)
+        best = int(mean.argmax())
+        error = own[:, best].std(ddof=1) / np.sqrt(len(own)) if len(own) > 1 else 0.0
+        return int(self.sizes[np.flatnonzero(mean >= mean[best] - error)[0]])
+
     def sentence(self) -> str:
         """Who won, and by how much over whom."""
         if len(self.names) == 1:

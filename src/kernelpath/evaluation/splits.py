@@ -21,6 +21,7 @@ from kernelpath.utils.warn import warn
 from kernelpath.utils.words import counted, listed
 
 MOST_NAMED = 5  # classes that were left out
+FEWEST_OF_A_CLASS = 3  # rows, for folds with inner folds
 
 
 def make_splits(
@@ -132,7 +133,8 @@ def _folds_by_number(n_folds: int, y: NDArray, kind: str, groups: Any, seed: int
         counts = Counter(y.tolist())
         label, fewest = min(counts.items(), key=lambda item: item[1])
         if fewest == 1 or max(counts.values()) < n_folds:
-            hint = f"use cv={fewest}, or " if fewest > 1 else ""
+            # Inner folds need two rows of it among those to learn from.
+            hint = f"use cv={fewest}, or " if fewest >= FEWEST_OF_A_CLASS else ""
             error = DataError(
                 f"{_rare_class(label, fewest, n_folds)}; {hint}merge or drop rare classes."
                 f"{_maybe_quantity(y)}"
