@@ -32,6 +32,7 @@ from kernelpath.tables.any_target import JOINT
 from kernelpath.tables.encoding import TableEncoder
 from kernelpath.tables.missing import LeftOut, kept_rows
 from kernelpath.tables.reading import one_column
+from kernelpath.tables.repeated import repeated_ids
 from kernelpath.tables.table import Table, refuse_infinite_columns
 from kernelpath.tables.targets import as_vector, infer_task
 from kernelpath.tracers.any_selector import nearest_to_grid
@@ -323,7 +324,7 @@ class _Maker:
             out["cv"] = cv_section(model)
             out["baselines"] = baselines_section(model)
             out["references"] = references_section(model)
-            out["notices"] = leak_notices(model) + out["notices"]
+            out["notices"] = leak_notices(model) + repeated_notices(model) + out["notices"]
             add_to_sizes(out["sizes"], list(self._places), model)
             out["stability"] = stability_section(model, self._place)
             out["settings"] = settings_section(model, out["settings"])
@@ -489,6 +490,13 @@ def leak_notices(model: PathCV) -> list[dict[str, str]]:
     """What is said of columns that alone tell nearly everything."""
     kinds = {PERFECT: "leak", TOGETHER: "leak", EVERYTHING: "one_feature"}
     return [{"kind": kinds[one.kind], "text": str(one)} for one in getattr(model, "leaks_", ())]
+
+
+def repeated_notices(model: PathCV) -> list[dict[str, str]]:
+    """What is said of ids that repeat, where no groups were given."""
+    run = vars(model).get("_run")
+    said = [] if run is None or run.study.groups is not None else repeated_ids(run.study.rows)
+    return [{"kind": "repeated_id", "text": text} for text in said]
 
 
 def stability_section(model: PathCV, place: Callable[[int], int]) -> dict[str, Any]:

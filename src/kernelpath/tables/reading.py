@@ -39,7 +39,7 @@ DROP = "drop"
 BRINGING = ("must_include", "feature_groups")
 """Settings that bring columns in for another reason than what they tell."""
 SAID = {
-    Kind.POINT: "read as numbers, without signs and marks between thousands: {}",
+    Kind.POINT: "read as numbers, without signs, units and marks between thousands: {}",
     Kind.COMMA: "read as numbers with a decimal comma: {}",
     Kind.DATE: "dates count as days since 1970 ({})",
     Kind.DAY_FIRST: "dates are read with the day first and count as days since 1970 ({})",
@@ -304,6 +304,7 @@ def _with_counts(table: Table, columns: NDArray[np.intp]) -> str:
         j: f" ({counted(values, 'value')} in {counted(rows, 'row')})"
         for j, (values, rows) in counts.items()
     }
+    remarks |= {j: f" (in {one.unit})" for j, one in table.readings.items() if one.unit}
     some = any(j in remarks for j in columns.tolist())
     return column_list(columns, table.names, FEW if some else 5, remarks)
 
