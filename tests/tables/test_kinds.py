@@ -280,6 +280,9 @@ def test_a_saved_model_knows_the_unit(tmp_path):
     model = kp.PathCV(cv=3, n_features=[1], references=False)
     with pytest.warns(ReadingWarning, match=r"units.*column 'price' \(in EUR\)"):
         model.fit(X, price > 50)
+    told = [one["text"] for one in model.summary()["notices"] if one["kind"] == "reading"]
+    assert len(told) == 1
+    assert "column 'price' (in EUR)" in told[0]
     model.save(tmp_path / "m.kpmodel")
     loaded = kp.load_model(tmp_path / "m.kpmodel")
     np.testing.assert_array_equal(loaded.predict(X), model.predict(X))

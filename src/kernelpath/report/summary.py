@@ -30,8 +30,9 @@ from kernelpath.report.summary_views import MOST_COMPARED, feature_views, redund
 from kernelpath.report.words import headline, n_usable, remarks
 from kernelpath.tables.any_target import JOINT
 from kernelpath.tables.encoding import TableEncoder
+from kernelpath.tables.kinds import Kind
 from kernelpath.tables.missing import LeftOut, kept_rows
-from kernelpath.tables.reading import one_column
+from kernelpath.tables.reading import how_it_was_read, one_column
 from kernelpath.tables.repeated import repeated_ids
 from kernelpath.tables.table import Table, refuse_infinite_columns
 from kernelpath.tables.targets import as_vector, infer_task
@@ -277,6 +278,8 @@ class _Maker:
         self._out["notices"] = notices(self._out["data"], scoring) + identifier_notices(
             table, in_use
         )
+        if said := how_it_was_read(table, but=(Kind.IDENTIFIER,)):
+            self._out["notices"].append({"kind": "reading", "text": said})
         order = self._heaviest()
         if not order:
             return

@@ -282,8 +282,19 @@ def _remember(estimator: Any, table: Table) -> None:
 
 def say_how_it_was_read(table: Table, constrained_by: Mapping[str, Any] | None = None) -> None:
     """Say in one warning what was made of columns that are no numbers and no categories."""
+    text = how_it_was_read(table, constrained_by)
+    if text:
+        warn(naming(ReadingWarning(text), "identifiers"))
+
+
+def how_it_was_read(
+    table: Table, constrained_by: Mapping[str, Any] | None = None, but: tuple[Kind, ...] = ()
+) -> str:
+    """What was made of columns that are no numbers and no categories, ``but`` some kinds, or ""."""
     parts = []
     for kind, words in SAID.items():
+        if kind in but:
+            continue
         columns = np.array([j for j, one in table.readings.items() if one.kind is kind], np.intp)
         if kind is Kind.IDENTIFIER and len(columns):
             with_others = np.isin(columns, _brought(table, constrained_by or {}))
@@ -292,9 +303,8 @@ def say_how_it_was_read(table: Table, constrained_by: Mapping[str, Any] | None =
             columns = columns[~with_others]
         if len(columns):
             parts.append(words.format(_with_counts(table, columns)))
-    if parts:
-        text = "; ".join(parts)
-        warn(naming(ReadingWarning(f"{text[0].upper()}{text[1:]}."), "identifiers"))
+    text = "; ".join(parts)
+    return f"{text[0].upper()}{text[1:]}." if text else ""
 
 
 def _with_counts(table: Table, columns: NDArray[np.intp]) -> str:
