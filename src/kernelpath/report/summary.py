@@ -24,6 +24,7 @@ from kernelpath.report.summary_data import (
     describe_data,
     identifier_notices,
     notices,
+    repeated_notices,
 )
 from kernelpath.report.summary_lines import sizes_at_junctures, weight_lines
 from kernelpath.report.summary_views import MOST_COMPARED, feature_views, redundancy
@@ -33,7 +34,6 @@ from kernelpath.tables.encoding import TableEncoder
 from kernelpath.tables.kinds import Kind
 from kernelpath.tables.missing import LeftOut, kept_rows
 from kernelpath.tables.reading import how_it_was_read, one_column
-from kernelpath.tables.repeated import repeated_ids
 from kernelpath.tables.table import Table, refuse_infinite_columns
 from kernelpath.tables.targets import as_vector, infer_task
 from kernelpath.tracers.any_selector import nearest_to_grid
@@ -493,13 +493,6 @@ def leak_notices(model: PathCV) -> list[dict[str, str]]:
     """What is said of columns that alone tell nearly everything."""
     kinds = {PERFECT: "leak", TOGETHER: "leak", EVERYTHING: "one_feature"}
     return [{"kind": kinds[one.kind], "text": str(one)} for one in getattr(model, "leaks_", ())]
-
-
-def repeated_notices(model: PathCV) -> list[dict[str, str]]:
-    """What is said of ids that repeat, where no groups were given."""
-    run = vars(model).get("_run")
-    said = [] if run is None or run.study.groups is not None else repeated_ids(run.study.rows)
-    return [{"kind": "repeated_id", "text": text} for text in said]
 
 
 def stability_section(model: PathCV, place: Callable[[int], int]) -> dict[str, Any]:
