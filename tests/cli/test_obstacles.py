@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cli.helpers import done, run, save_csv
+from cli.helpers import assert_refused, done, run, save_csv
 
 SCORED = ["--cv", "3", "--sizes", "1,2", "--predictor", "logistic"]
 N = 60
@@ -131,8 +131,41 @@ def test_numbers_with_commas_and_separators_at_the_end_of_lines(tmp_path):
 
 def test_a_number_with_its_unit_is_named(tmp_path):
     frame = mixed_frame().drop(columns="name").assign(weight=[f"{i % 12} kg" for i in range(N)])
+    file = save_csv(tmp_path, frame)
+    found = json.loads(done("path", file, "-t", "outcome", "--json").stdout)
+    assert any("units and marks" in n and "'weight' (in kg)" in n for n in found["notes"])
+    frame["weight"] = [f"{i % 12} {'kg' if i % 3 else 'g'}" for i in range(N)]
     found = json.loads(done("path", save_csv(tmp_path, frame), "-t", "outcome", "--json").stdout)
-    assert any("numbers with a unit such as '0 kg'" in note for note in found["notes"])
+    told = [note for note in found["notes"] if "numbers with a unit such as '0 g'" in note]
+    assert told[0].endswith(
+        "write one unit in all rows, or take it off; as it is, it counts as text"
+    )
+
+
+def test_units_of_targets_and_of_new_rows(tmp_path):
+    frame = mixed_frame().drop(columns="name").assign(weight=[f"{i % 12}.5 kg" for i in range(N)])
+    file, out = save_csv(tmp_path, frame), tmp_path / "run"
+    found = json.loads(done("path", file, "-t", "weight", "--json").stdout)
+    assert found["task"] == "regression"
+    labels = save_csv(tmp_path, frame.assign(net=[f"{4 + i % 2}G" for i in range(N)]))
+    found = json.loads(done("path", labels, "-t", "net", "--json").stdout)
+    assert not any("Target 'net'" in note for note in found["notes"])
+    done("path", save_csv(tmp_path, frame), "-t", "outcome", "--cv", "3", "--must-include",
+         "weight", "--sizes", "2", "--out", out)  # fmt: skip
+    new = save_csv(tmp_path, frame.assign(weight=[f"{i % 12}.5 g" for i in range(N)]))
+    result = run("predict", out / "model.kpmodel", new)
+    assert_refused(result, "numbers in g in column 'weight', which held numbers in kg in fit")
+
+
+def test_text_that_names_rows_is_not_said_to_count(tmp_path):
+    frame = mixed_frame().drop(columns="name")
+    frame["price"] = [f"{i}.19 {'EUR' if i % 3 else 'USD'}" for i in range(N)]
+    file = save_csv(tmp_path, frame)
+    found = json.loads(done("path", file, "-t", "outcome", "--json").stdout)
+    assert any("EUR" in n or "USD" in n for n in found["notes"])
+    assert any(n.endswith("its values name rows, and it is left out") for n in found["notes"])
+    kept = done("path", file, "-t", "outcome", "--keep-identifiers", "--json").stdout
+    assert any(n.endswith("it counts as text") for n in json.loads(kept)["notes"])
 
 
 # -- what was left out -----------------------------------------------------------------------------

@@ -63,8 +63,8 @@ def test_the_ways_out_lead_somewhere():
     ("y", "cv", "words"),
     [
         (np.arange(4) % 2, 2, "one row in the inner folds"),
-        (np.array([0, 1, 0]), 2, "Class 1 has 1 row.*drop rare classes"),
-        (np.arange(5) % 2, 4, "Class 1 has 2 rows, fewer than cv=4 folds; merge or drop"),
+        (np.array([0, 1, 0]), 2, "Class '1' has 1 row.*drop rare classes"),
+        (np.arange(5) % 2, 4, "Class '1' has 2 rows, fewer than cv=4 folds; merge or drop"),
     ],
 )
 def test_few_rows_of_classes(y, cv, words):
@@ -75,7 +75,7 @@ def test_few_rows_of_classes(y, cv, words):
 def test_a_class_with_fewer_rows_than_folds():
     y = np.where(np.arange(40) < 3, "rare", np.where(LABELS[0] == LABELS, "a", "b"))
     fewer = "'rare' has 3 rows, fewer than cv=5 folds: some"
-    rare = "'rare' has 7.5% of the rows: scores are balanced accuracy"
+    rare = "'rare' has 7.5 % of the rows: scores are balanced accuracy"
     with (
         pytest.warns(RareClassWarning, match=rare),
         pytest.warns(UserWarning, match=fewer) as told,

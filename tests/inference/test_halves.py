@@ -77,7 +77,7 @@ def test_halves_without_a_class_are_drawn_again():
     ("y", "classes", "groups", "words"),
     [
         ([1.0, 2.0, 3.0], False, None, "3 rows cannot be divided into halves; give at least 4"),
-        ([0, 0, 0, 1], True, None, "Class 1 has one row, but both halves need one"),
+        ([0, 0, 0, 1], True, None, "Class '1' has one row, but both halves need one"),
         ([0, 0, 1, 1], True, [1, 1, 1, 1], "All rows are of one group"),
         ([0, 0, 1, 1], True, [1, 1, None, 1], "groups has missing values"),
         ([0, 0, 1, 1], True, [1, 1, 2], "groups has 3 values, but the table has 4 rows"),

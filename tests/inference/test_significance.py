@@ -13,6 +13,7 @@ from scipy.stats import false_discovery_control
 
 import kernelpath as kp
 from alignment.chance_helpers import calibrated
+from kernelpath.errors import ConstantColumnWarning, ReadingWarning
 from kernelpath.path import significance
 from reference.chance import discovered_by_e_values, feature_matrix, scale_of, target_matrix
 
@@ -187,13 +188,15 @@ def test_text_dates_and_missing_cells():
     frame = pd.DataFrame({"x": X[:, 0], "town": towns, "visit": pd.date_range("2024", periods=N)})
     frame["town"] = frame["town"].astype("category")
     frame.loc[3, "visit"] = pd.NaT
-    test = kp.alignment_test(frame, y)
+    with pytest.warns(ReadingWarning, match="Dates count as days.*'visit'"):
+        test = kp.alignment_test(frame, y)
     assert test.discoveries(0.01).tolist() == [1]
     assert np.isnan(test.width).tolist() == [False, True, False]
     days = np.where(np.arange(N) == 3, np.nan, np.arange(N, dtype=float))
     expected = kp.alignment_test(np.column_stack([X[:, 0], days]), y)
     np.testing.assert_allclose(test.log_p[[0, 2]], expected.log_p, rtol=1e-3)
-    polars = kp.alignment_test(pl.from_pandas(frame), y)
+    with pytest.warns(ReadingWarning):
+        polars = kp.alignment_test(pl.from_pandas(frame), y)
     np.testing.assert_allclose(polars.log_p, test.log_p, rtol=1e-12)
 
 
@@ -433,3 +436,22 @@ def test_weights_are_refused():
     X, y = _table()
     with pytest.raises(kp.DataError, match="takes no sample_weight: rows of different weight"):
         kp.alignment_test(X, y, sample_weight=np.ones(N))
+
+
+def test_columns_that_name_rows_are_left_out_as_by_selectors():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=60)
+    y = x + rng.normal(size=60) > 0
+    frame = pd.DataFrame({"x": x, "name": [f"n{i}" for i in range(60)], "row_id": np.arange(60)})
+    with pytest.warns(ReadingWarning, match="Left out as identifiers.*'name'.*'row_id'"):
+        test = kp.alignment_test(frame, y)
+    assert np.isnan(test.z).tolist() == [False, True, True]
+    assert test.q_value[0] == test.p_value[0]  # one test
+    said = "Column 'name' is not tested: no permutation of the target changes"
+    with pytest.warns(ConstantColumnWarning, match=said):
+        kept = kp.alignment_test(frame, y, identifiers="keep")
+    assert np.isnan(kept.z).tolist() == [False, True, False]
+    with pytest.warns(ConstantColumnWarning, match="Column 'c' is constant, and not tested"):
+        kp.alignment_test(frame[["x"]].assign(c=1.0), y)
+    with pytest.raises(ValueError, match="identifiers must be one of"):
+        kp.alignment_test(frame, y, identifiers="no")

@@ -40,7 +40,14 @@ COLUMNS = {
     "money": (["$3.50", "-$1,200"], Kind.POINT, [3.5, -1200.0]),
     "euros": (["5 €", "6,20 €"], Kind.COMMA, [5.0, 6.2]),
     "some percent": (["12%", "0.5"], Kind.CATEGORY, [0.0, 1.0]),
-    "units": (["12 kg", "3 kg"], Kind.CATEGORY, [0.0, 1.0]),
+    "units": (["12 kg", "3.5 kg"], Kind.POINT, [12.0, 3.5]),
+    "units with commas": (["1.250,5 mg/dL", "3,5 mg/dL"], Kind.COMMA, [1250.5, 3.5]),
+    "degrees": (["-3°C", "12°C"], Kind.POINT, [-3.0, 12.0]),
+    "currency before": (["EUR 95.19", "EUR 1,200"], Kind.POINT, [95.19, 1200.0]),
+    "other units": (["12 kg", "900 g"], Kind.CATEGORY, [0.0, 1.0]),
+    "a unit at times": (["12 kg", "900"], Kind.CATEGORY, [0.0, 1.0]),
+    "letters before": (["A1", "A2"], Kind.CATEGORY, [0.0, 1.0]),
+    "words before": (["room 1", "room 2"], Kind.CATEGORY, [0.0, 1.0]),
     "lists of numbers": (["1,2,3", "4,5"], Kind.CATEGORY, [0.0, 1.0]),
     "addresses": (["192.168.1.1", "10.0.0.1"], Kind.CATEGORY, [0.0, 1.0]),
 }
@@ -246,3 +253,38 @@ def test_text_in_new_rows_of_an_array_is_no_code():
     np.testing.assert_array_equal(found, [[1.5, 2.0], [2.5, 3.0]])
     with pytest.raises(kp.DataError, match="holds text in column '0', which held numbers"):
         encoder.encode(np.array([["a", 2.0], ["b", 3.0]], dtype=object))
+
+
+def test_the_unit_of_fit_is_that_of_new_rows():
+    reading, values = ColumnReading.learn(pd.Series(["95.19 EUR", None, "1,200 EUR"]))
+    assert reading.unit == "EUR"
+    np.testing.assert_array_equal(values, [95.19, NAN, 1200.0])
+    assert reading.read(pd.Series(["7 EUR", "8"])).tolist() == [7.0, 8.0]
+    assert reading.read(pd.Series([7.5])).tolist() == [7.5]
+    with pytest.raises(kp.DataError, match="in USD in column 'p', which held numbers in EUR"):
+        reading.read(pd.Series(["7 USD", "8 USD"], name="p"))
+    encoder, _ = TableEncoder.fit(pd.DataFrame({"p": [1.0, 2.0]}))
+    with pytest.raises(kp.DataError, match="in USD in column 'p', which held numbers in fit"):
+        encoder.encode(pd.DataFrame({"p": ["7 USD", "8 USD"]}))
+
+
+def test_an_id_with_a_letter_stays_text():
+    reading, _ = ColumnReading.learn(pd.Series(["1001A", "1002A"], name="patient_id"))
+    assert reading.kind is Kind.CATEGORY
+
+
+def test_a_saved_model_knows_the_unit(tmp_path):
+    rng = np.random.default_rng(0)
+    price = rng.normal(50.0, 9.0, 60)
+    X = pd.DataFrame({"price": [f"{p:.2f} EUR" for p in price], "x": rng.normal(size=60)})
+    model = kp.PathCV(cv=3, n_features=[1], references=False)
+    with pytest.warns(ReadingWarning, match=r"units.*column 'price' \(in EUR\)"):
+        model.fit(X, price > 50)
+    told = [one["text"] for one in model.summary()["notices"] if one["kind"] == "reading"]
+    assert len(told) == 1
+    assert "column 'price' (in EUR)" in told[0]
+    model.save(tmp_path / "m.kpmodel")
+    loaded = kp.load_model(tmp_path / "m.kpmodel")
+    np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
+    with pytest.raises(kp.DataError, match="in USD"):
+        loaded.predict(X.assign(price=X["price"].str.replace("EUR", "USD")))

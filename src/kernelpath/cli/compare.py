@@ -167,7 +167,7 @@ def run_comparison(
             **{name: arguments[name] for name in shared},
         )
     found.model.memory = None  # the hidden folder of this run
-    said = [*table.notes, *notes, *category_notes(table)]
+    said = [*table.notes, *notes, *category_notes(table, settings.identifiers)]
     return ComparisonRun(found, time.perf_counter() - start, said, table.left_out)
 
 

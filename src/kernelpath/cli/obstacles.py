@@ -22,7 +22,7 @@ from kernelpath.errors import DataError, Obstacles, naming, settings_named
 from kernelpath.kernels import Delta
 from kernelpath.tables.constraints import columns_of
 from kernelpath.tables.formats import naming_file
-from kernelpath.tables.kinds import ColumnReading, Kind
+from kernelpath.tables.kinds import ColumnReading, Kind, is_identifier
 from kernelpath.tables.read import LoadedTable
 from kernelpath.tables.table import (
     Table,
@@ -120,7 +120,7 @@ def _check_text(table: LoadedTable, columns: Table, kernel: str, numeric: str) -
     """Refuse text columns for kernels, or a method, of numbers, and say what to do."""
     if kernel in ("auto", Delta.name) and not numeric:
         return
-    spoilt = _spoilt_numbers(table)
+    spoilt = _spoilt_numbers(table)[1]
     if spoilt:
         raise DataError(f"{spoilt}; correct the file or use --drop")
     names = [table.feature_names[j] for j in np.flatnonzero(columns.categorical)]
@@ -178,14 +178,19 @@ def naming_bad_columns(table: LoadedTable) -> Iterator[None]:
         raise
 
 
-def category_notes(table: LoadedTable) -> list[str]:
-    """Say that a column of numbers was used as categories because of some text in it."""
-    spoilt = _spoilt_numbers(table)
-    return [f"{spoilt}; as it is, it counts as text"] if spoilt else []
+def category_notes(table: LoadedTable, identifiers: str = "drop") -> list[str]:
+    """Say that a column of numbers was used as categories, or left out, because of text in it."""
+    name, spoilt = _spoilt_numbers(table)
+    if not spoilt:
+        return []
+    reading, codes = ColumnReading.learn(table.X[name])
+    names_rows = identifiers == "drop" and is_identifier(name, codes, reading.kind)
+    fate = "its values name rows, and it is left out" if names_rows else "it counts as text"
+    return [f"{spoilt}; as it is, {fate}"]
 
 
-def _spoilt_numbers(table: LoadedTable) -> str:
-    """Describe the first text column that is mostly numbers, or return ""."""
+def _spoilt_numbers(table: LoadedTable) -> tuple[str, str]:
+    """Name and describe the first text column that is mostly numbers; "" if there is none."""
     for name in table.text_columns:
         text = table.X[name].dropna().astype(str)
         comma = text.str.fullmatch(r"[+-]?\d+,\d+")
@@ -197,13 +202,17 @@ def _spoilt_numbers(table: LoadedTable) -> str:
             continue
         if comma.any():
             value = text[comma].iloc[0]
-            return f"column {name!r} has numbers with a comma such as {value!r}; write a point"
+            return (
+                name,
+                f"column {name!r} has numbers with a comma such as {value!r}; write a point",
+            )
         if unit.any():
             value = text[unit].iloc[0]
-            return f"column {name!r} has numbers with a unit such as {value!r}; take it off"
+            way = "write one unit in all rows, or take it off"
+            return name, f"column {name!r} has numbers with a unit such as {value!r}; {way}"
         value = text[~number].iloc[0]
-        return f"column {name!r} is mostly numbers but holds text such as {value[:40]!r}"
-    return ""
+        return name, f"column {name!r} is mostly numbers but holds text such as {value[:40]!r}"
+    return "", ""
 
 
 def columns_hold(names: list[str], content: str, limit: int = 5) -> str:

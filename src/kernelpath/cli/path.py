@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from kernelpath.catalogue import Method
     from kernelpath.cli.run import Run, Scored
 
-SAID_FIRST = ("leak", "one_feature", "redundancy", "chance")
+SAID_FIRST = ("leak", "repeated_id", "one_feature", "redundancy", "chance")
 """Kinds of notices that stand beside the result."""
 
 

@@ -250,7 +250,7 @@ class NewRows:
             place = self._all.index(name)
             kind = encoder.kind(place)
             if kind in NUMBERS:
-                self._kinds[place], self.columns[name] = self._numbers(name, column, kind)
+                self._kinds[place], self.columns[name] = self._numbers(name, column, place)
 
     def notes(self) -> list[str]:
         """What is odd about the rows, as sentences: new categories, numbers written otherwise."""
@@ -306,16 +306,19 @@ class NewRows:
                 f"{self.source}: {columns_hold([name], 'numbers')}, where the model had text"
             )
 
-    def _numbers(self, name: str, column: Any, kind: Kind) -> tuple[Kind, np.ndarray]:
+    def _numbers(self, name: str, column: Any, place: int) -> tuple[Kind, np.ndarray]:
         import numpy as np
         import pandas as pd
 
         from kernelpath.cli.obstacles import columns_hold
-        from kernelpath.tables.kinds import numbers_again
+        from kernelpath.tables.kinds import ColumnReading, Kind, OtherUnitError, numbers_again
 
-        series = pd.Series(column)
+        series = pd.Series(column, name=name)
+        known = self._encoder.readings.get(place, ColumnReading(Kind.NUMBER))
         try:
-            reading, numbers = numbers_again(series, kind)
+            reading, numbers = numbers_again(series, known.kind, known.unit)
+        except OtherUnitError as error:
+            raise DataError(f"{self.source}: {str(error).removeprefix('X ')}") from None
         except DataError:
             held = columns_hold([name], "dates" if series.dtype.kind == "M" else "text")
             raise DataError(f"{self.source}: {held}, where the model had numbers") from None

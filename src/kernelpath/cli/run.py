@@ -187,7 +187,7 @@ def trace_table(
         columns, y, left_out = training_table(read, table.y, missing, settings)
         run = trace(method.name, selector, columns, y, None, size, table.left_out + left_out)
     run.notes[:0] = [*table.notes, *notes]
-    run.notes.extend(category_notes(table))
+    run.notes.extend(category_notes(table, identifiers))
     return replace(run, reading=options | {"left_out": table.left_out})
 
 
@@ -325,7 +325,7 @@ def fit_cv(
     with collected_warnings() as notes, naming_bad_columns(table):
         model.fit(X, table.y, groups=groups)
     model.memory = None  # the hidden folder of this run; its model may go anywhere
-    return model, [*table.notes, *notes, *category_notes(table)]
+    return model, [*table.notes, *notes, *category_notes(table, settings.identifiers)]
 
 
 def sizes_for(

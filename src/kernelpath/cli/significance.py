@@ -270,7 +270,7 @@ def run_test(table: LoadedTable, settings: Settings) -> TestRun:
             random_state=settings.seed,
         )
     counts = describe_counts(columns, table.left_out + left_out)
-    said = [*table.notes, *notes, *category_notes(table)]
+    said = [*table.notes, *notes, *category_notes(table, settings.identifiers)]
     seconds = time.perf_counter() - start
     return TestRun(test, settings, task, counts, seconds, said, columns.fingerprint(y))
 

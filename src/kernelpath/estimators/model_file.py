@@ -87,6 +87,8 @@ def save_model(model: PathCV, file: str | os.PathLike | BinaryIO) -> None:
         arrays |= encode_names([str(name) for name in model.feature_names_in_])
     header["categories"] = _category_lists(model._encoder)
     header["kinds"] = {str(j): one.kind.value for j, one in model._encoder.readings.items()}
+    units = {str(j): one.unit for j, one in model._encoder.readings.items() if one.unit}
+    header |= {"units": units} if units else {}
     header["frame"] = model._encoder.names is not None
     if model._encoder.exponents is not None:  # units of huge and tiny columns
         arrays["exponents"] = model._encoder.exponents
@@ -347,12 +349,14 @@ def _checked_readings(header: dict[str, Any], n_columns: int) -> dict[int, Colum
     """How columns that are not of a type of numbers are read; old files know categories only."""
     categories = _checked_categories(header["categories"], n_columns)
     kinds = header.get("kinds") or dict.fromkeys(map(str, categories), Kind.CATEGORY.value)
-    readings = {}
+    units, readings = header.get("units", {}), {}
     for text, name in kinds.items():
         column, kind = int(text), Kind(name)
         if not 0 <= column < n_columns or (kind in CODED) != (column in categories):
             raise ValueError(f"column {column} cannot be read as {name}")
-        readings[column] = ColumnReading(kind, categories.get(column))
+        readings[column] = ColumnReading(
+            kind, categories.get(column), unit=str(units.get(text, ""))
+        )
     if set(categories) - set(readings):
         raise ValueError("there are categories of columns that have none")
     return readings

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from copy import copy
@@ -13,7 +14,7 @@ from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from kernelpath.errors import DataError
+from kernelpath.errors import DataError, ReadingWarning
 from kernelpath.estimators import _path_cv_routing as routing
 from kernelpath.estimators._base import NotebookCard, PlainSelector
 from kernelpath.estimators._path_cv_checks import baseline_studies, prepare
@@ -40,6 +41,7 @@ from kernelpath.tables.reading import (
     say_what_is_new,
     with_all_columns,
 )
+from kernelpath.tables.repeated import REPEATS, say_repeated_ids
 from kernelpath.tables.table import Table
 from kernelpath.tracers.any_selector import RANKED
 from kernelpath.utils.checks import whole
@@ -319,6 +321,8 @@ class PathCV(NotebookCard, PlainSelector, BaseEstimator):
         """
         with self._visible():
             run = prepare(self, X, y, groups, sample_weight, params, self._open_store)
+            if run.study.groups is None:
+                say_repeated_ids(run.study.rows)
             self._reset(run)
             self._interrupted = run.store  # until all is done: fit goes on after any failure
             try:
@@ -373,7 +377,9 @@ class PathCV(NotebookCard, PlainSelector, BaseEstimator):
             selector=selector, **already_told(selector),
         )  # fmt: skip
         inner._interrupted = store  # its folds are kept with the others
-        return inner.fit(X, y, **params)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", REPEATS, ReadingWarning)  # said of all rows
+            return inner.fit(X, y, **params)
 
     def _reset(self, run: CrossValidation) -> None:
         """Forget an earlier fit, and remember what is known before the folds."""

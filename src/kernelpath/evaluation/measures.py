@@ -64,9 +64,9 @@ def say_how_classes_count(scoring: Any, y: NDArray, kind: str, class_weight: Any
     rarest = str(labels[counts.argmin()])[:40]
     weighed = ", and so it does in the models" if class_weight == "balanced" else ""
     rare = RareClassWarning(
-        f"Class {rarest!r} has {share:.1%} of the rows: scores are balanced accuracy, in which "
-        f"every class counts alike{weighed}. Choose scoring='accuracy' to count every row alike, "
-        "or scoring='roc_auc' to judge the order of the rows."
+        f"Class {rarest!r} has {100 * share:.1f} % of the rows: scores are balanced accuracy, in "
+        f"which every class counts alike{weighed}. Choose scoring='accuracy' to count every row "
+        "alike, or scoring='roc_auc' to judge the order of the rows."
     )
     warn(naming(rare, "scoring"))
 

@@ -146,7 +146,7 @@ def _folds_by_number(n_folds: int, y: NDArray, kind: str, groups: Any, seed: int
 
 def _rare_class(label: Any, count: int, n_folds: int) -> str:
     rows = counted(count, "row")
-    return f"Class {label!r} has {rows}, fewer than cv={n_folds} folds"
+    return f"Class {str(label)!r} has {rows}, fewer than cv={n_folds} folds"
 
 
 def _maybe_quantity(y: NDArray) -> str:

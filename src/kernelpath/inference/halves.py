@@ -103,7 +103,7 @@ def _check_classes(y: NDArray) -> None:
     fewest = int(count.min())
     if fewest >= FEW_ROWS:
         return
-    name = repr(known[count.argmin()].item())
+    name = repr(str(known[count.argmin()]))
     if fewest < 2:
         error = DataError(
             f"Class {name} has one row, but both halves need one; merge rare classes, or leave it "

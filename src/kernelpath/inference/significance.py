@@ -21,6 +21,8 @@ from kernelpath.alignment.family import LeastByChance
 from kernelpath.errors import ConstantColumnWarning, DataError, not_one_of
 from kernelpath.kernels.feature import FeatureKernel
 from kernelpath.path.significance import AlignmentTest
+from kernelpath.tables import IDENTIFIERS
+from kernelpath.tables.reading import say_how_it_was_read
 from kernelpath.tables.table import Table, as_column_table, take_columns
 from kernelpath.utils import checks
 from kernelpath.utils.progress import begin, progress_bar
@@ -47,6 +49,7 @@ def alignment_test(
     random_state: Any = None,
     progress: Callable[[int, int], None] | None = None,
     sample_weight: None = None,
+    identifiers: str = "drop",
 ) -> AlignmentTest:
     r"""Test every feature for a relation to the target, linear or not.
 
@@ -79,6 +82,10 @@ def alignment_test(
         For permutations of either kind.
     sample_weight : None
         Refused: rows of different weight cannot be exchanged.
+    identifiers : {"drop", "keep"}
+        Whether columns of a dataframe that name its rows (text with a value of its own in most
+        rows, row numbers, whole numbers called an id) are left out, with a warning: they are not
+        tested, and p-values of the others are not adjusted for them.
 
     Returns
     -------
@@ -126,7 +133,8 @@ def alignment_test(
             "permutations= makes single p-values exact and family_permutations= compares those of "
             "the formula with the best by chance; give only one of the two"
         )
-    table = X if isinstance(X, Table) else as_column_table(X)
+    checks.one_of("identifiers", identifiers, IDENTIFIERS)
+    table = X if isinstance(X, Table) else _read(X, identifiers)
     options: dict[str, Any] = {
         "kernel": kernel, "bandwidth": bandwidth, "gamma": gamma, "method": method,
         "n_jobs": n_jobs, "task": task, "calibrated": True,
@@ -140,7 +148,8 @@ def alignment_test(
         result, _ = align_table(table, y, progress=tell, by_chance=by_chance, **options)
         assert isinstance(result, CalibratedResult)
         if result.constant.all():
-            raise DataError("All columns are constant; there is nothing to test.")
+            what = " or name rows" if len(table.identifiers) else ""
+            raise DataError(f"All columns are constant{what}; there is nothing to test.")
         _report_untested(table, result)
         least = None if by_chance is None else by_chance.log_p
         test = AlignmentTest.of(result, table.names, least)
@@ -150,12 +159,30 @@ def alignment_test(
     return test
 
 
+def _read(X: Any, identifiers: str) -> Table:
+    """Columns to test; what was made of those that are no numbers is said, as by selectors."""
+    table = as_column_table(X)
+    if identifiers == "drop":
+        table = table.without_identifiers()
+    say_how_it_was_read(table)
+    return table
+
+
 def _report_untested(table: Table, result: CalibratedResult) -> None:
     """Name columns that say nothing, or nothing that a permutation of the target would change."""
-    columns = np.setdiff1d(np.flatnonzero(np.isnan(result.z)), table.identifiers)
-    if len(columns):
-        subject = table.sentence(columns, "is", "are")
-        warn(f"{subject} constant, or nearly, and not tested.", ConstantColumnWarning)
+    constant = np.isnan(result.z) & result.constant
+    constant[table.identifiers] = False
+    if constant.any():
+        subject = table.sentence(np.flatnonzero(constant), "is", "are")
+        warn(f"{subject} constant, and not tested.", ConstantColumnWarning)
+    same = np.flatnonzero(np.isnan(result.z) & ~result.constant)
+    if len(same):
+        subject = table.sentence(same, "is", "are")
+        warn(
+            f"{subject} not tested: no permutation of the target changes the statistic by more "
+            "than rounding, as where each value occurs once.",
+            ConstantColumnWarning,
+        )
 
 
 def _refined(

@@ -62,7 +62,7 @@ LONGEST_NAME = 80
 LONG_WORD = 12
 SIGNS = "_/.:-"
 """After which a long word may go on in the next line."""
-GRAVE = ("leak",)
+GRAVE = ("leak", "repeated_id")
 """Kinds of notices that come first, and alone."""
 ALIKE = 0.2
 """Similarity below which two features have too little in common for a map."""

@@ -24,14 +24,16 @@ from kernelpath.report.summary_data import (
     describe_data,
     identifier_notices,
     notices,
+    repeated_notices,
 )
 from kernelpath.report.summary_lines import sizes_at_junctures, weight_lines
 from kernelpath.report.summary_views import MOST_COMPARED, feature_views, redundancy
 from kernelpath.report.words import headline, n_usable, remarks
 from kernelpath.tables.any_target import JOINT
 from kernelpath.tables.encoding import TableEncoder
+from kernelpath.tables.kinds import Kind
 from kernelpath.tables.missing import LeftOut, kept_rows
-from kernelpath.tables.reading import one_column
+from kernelpath.tables.reading import how_it_was_read, one_column
 from kernelpath.tables.table import Table, refuse_infinite_columns
 from kernelpath.tables.targets import as_vector, infer_task
 from kernelpath.tracers.any_selector import nearest_to_grid
@@ -276,6 +278,8 @@ class _Maker:
         self._out["notices"] = notices(self._out["data"], scoring) + identifier_notices(
             table, in_use
         )
+        if said := how_it_was_read(table, but=(Kind.IDENTIFIER,)):
+            self._out["notices"].append({"kind": "reading", "text": said})
         order = self._heaviest()
         if not order:
             return
@@ -323,7 +327,7 @@ class _Maker:
             out["cv"] = cv_section(model)
             out["baselines"] = baselines_section(model)
             out["references"] = references_section(model)
-            out["notices"] = leak_notices(model) + out["notices"]
+            out["notices"] = leak_notices(model) + repeated_notices(model) + out["notices"]
             add_to_sizes(out["sizes"], list(self._places), model)
             out["stability"] = stability_section(model, self._place)
             out["settings"] = settings_section(model, out["settings"])

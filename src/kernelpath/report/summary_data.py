@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from kernelpath.tables.constant import constant_columns
 from kernelpath.tables.missing import LeftOut
+from kernelpath.tables.repeated import repeated_ids
 from kernelpath.tables.table import Table
 from kernelpath.utils.units import in_units, size_exponent
 from kernelpath.utils.words import counted
@@ -134,6 +135,13 @@ def identifier_notices(table: Table, in_use: NDArray[np.bool_]) -> list[dict[str
     text = f"{label[0].upper()}{label[1:]} {'names' if one else 'name'} rows and "
     text += "is left out." if one else "are left out."
     return [{"kind": "identifiers", "text": text}]
+
+
+def repeated_notices(model: Any) -> list[dict[str, str]]:
+    """What is said of ids that repeat, where no groups were given."""
+    run = vars(model).get("_run")
+    said = [] if run is None or run.study.groups is not None else repeated_ids(run.study.rows)
+    return [{"kind": "repeated_id", "text": text} for text in said]
 
 
 def _columns(count: int, one: str, many: str | None = None) -> str:

@@ -3,9 +3,9 @@
 Numbers and booleans stay what they are, nullable ones with NaN.  Text and categories become codes,
 for the kernel of categories; ordered categories their place in the order; dates and
 durations days; text that is all numbers, or all dates, what it says, also with a decimal comma,
-thousands apart, a percent sign or that of a currency.  A column whose values are names of rows,
-not measurements, is an identifier: text with more distinct values than half of the rows, and row
-numbers.
+thousands apart, a percent sign, that of a currency, or one unit for all.  A column whose values are
+names of rows, not measurements, is an identifier: text with more distinct values than half of the
+rows, and row numbers.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelpath.errors import DataError
+from kernelpath.tables.written_units import common_unit, without_unit
 
 MISSING_TEXTS = (
     "", "NA", "N/A", "n/a", "#N/A", "#NA", "<NA>", "NaN", "nan", "-nan", "NaT", "null", "NULL",
@@ -74,6 +75,10 @@ CODED = (Kind.CATEGORY, Kind.ORDERED)
 HELD = {**dict.fromkeys(DATES, "dates"), Kind.DURATION: "durations"}
 
 
+class OtherUnitError(DataError):
+    """New rows have their numbers in another unit than those of fit."""
+
+
 @dataclass(frozen=True)
 class ColumnReading:
     """How one column becomes numbers: learned from the rows of ``fit``, used for new ones.
@@ -85,6 +90,8 @@ class ColumnReading:
         Values by their codes.
     counts : tuple of int or None
         Of an identifier: distinct values, and rows that have one.
+    unit : str
+        That stands with every number of a column of text, such as kg.
 
     Examples
     --------
@@ -99,6 +106,7 @@ class ColumnReading:
     kind: Kind
     categories: list | None = None
     counts: tuple[int, int] | None = None
+    unit: str = ""
 
     @classmethod
     def learn(cls, column: Any) -> tuple[ColumnReading, NDArray[np.float64]]:
@@ -148,7 +156,7 @@ class ColumnReading:
         if self.kind in (*DATES, Kind.DURATION):
             return self._read_times(column, name)
         if self.kind in NUMBERS:
-            return numbers_again(column, self.kind)[1]
+            return numbers_again(column, self.kind, self.unit)[1]
         assert self.categories is not None
         known = column if isinstance(column.dtype, pd.CategoricalDtype) else None
         values = (without_missing_texts(column) if known is None else known).astype(object)
@@ -185,11 +193,12 @@ class ColumnReading:
 
 
 def numbers_again(
-    column: Any, kind: Kind = Kind.NUMBER
+    column: Any, kind: Kind = Kind.NUMBER, unit: str = ""
 ) -> tuple[ColumnReading, NDArray[np.float64]]:
     """A column of new rows that held numbers in fit, and how it is read.
 
-    Text is read as it was in fit or, where that fails, as it says itself.
+    Text is read as it was in fit or, where that fails, as it says itself; another unit than that
+    of fit is refused.
 
     Examples
     --------
@@ -210,15 +219,21 @@ def numbers_again(
     known = without_missing_texts(column, MARKS)
     written = pd.api.types.infer_dtype(known, skipna=True)
     if written == "string" and kind in WRITTEN:
-        numbers = numbers_as_written(known, kind)
+        numbers = numbers_as_written(without_unit(known, unit), kind)
         if numbers[known.notna()].notna().all():
-            return ColumnReading(kind), numbers.to_numpy(dtype=np.float64)
+            return ColumnReading(kind, unit=unit), numbers.to_numpy(dtype=np.float64)
     if written.startswith("mixed"):  # numbers beside text that is numbers
         numbers = pd.to_numeric(known, errors="coerce")
         if numbers[known.notna()].notna().all():
             return ColumnReading(Kind.NUMBER), numbers.to_numpy(dtype=np.float64)
     elif not plain:
         reading, values = ColumnReading.learn(known)
+        if reading.unit not in ("", unit):
+            name, fitted = str(column.name), f" in {unit}" if unit else ""
+            raise OtherUnitError(
+                f"X holds numbers in {reading.unit} in column {name!r}, which held numbers{fitted} "
+                "in fit; convert them."
+            )
         if reading.kind in NUMBERS:
             return reading, values
         held = HELD.get(reading.kind, held)
@@ -347,6 +362,13 @@ def _from_objects(column: Any) -> tuple[ColumnReading, NDArray[np.float64]] | No
         numbers = numbers_as_written(column, form)
         if numbers[values.index].notna().all():
             return ColumnReading(form), numbers.to_numpy(dtype=np.float64)
+    unit = "" if CALLED_ID.match(str(column.name)) else common_unit(values)
+    plain = without_unit(column, unit)
+    form = _number_form(plain.dropna()) if unit else None
+    if form is not None:
+        numbers = numbers_as_written(plain, form)
+        if numbers[values.index].notna().all():
+            return ColumnReading(form, unit=unit), numbers.to_numpy(dtype=np.float64)
     kind_of_date = _date_form(column, first)
     if kind_of_date is not None:
         days = _days_of_text(column, kind_of_date)

@@ -111,6 +111,8 @@ class LeftOut:
     >>> left_out = LeftOut(no_target=7) + LeftOut(missing=1)
     >>> left_out.words()
     '7 without a target and 1 with missing values'
+    >>> LeftOut(alone=2).words(noun=True)
+    '2 rows that are the only ones of their class'
     """
 
     no_target: int = 0
@@ -128,7 +130,8 @@ class LeftOut:
         """Counts and reasons; ``noun`` says that they are rows, and ``why`` what dropped some."""
         reasons = (
             "without a target", f"with missing values{why}", "of weight 0",
-            "the only one of its class" if self.alone == 1 else "each the only one of its class",
+            "that is the only one of its class" if self.alone == 1
+            else "that are the only ones of their class",
         )  # fmt: skip
         counts = [(count, what) for count, what in zip(astuple(self), reasons) if count]
         return listed([f"{counted(n, 'row') if noun else f'{n:,}'} {what}" for n, what in counts])

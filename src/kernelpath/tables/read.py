@@ -27,7 +27,7 @@ from kernelpath.tables.formats import (
 )
 from kernelpath.tables.kinds import ColumnReading, Kind
 from kernelpath.tables.missing import LeftOut
-from kernelpath.tables.targets import refuse_one_target
+from kernelpath.tables.targets import MOST_GAPPED_LABELS, refuse_one_target
 from kernelpath.utils.words import counted
 
 
@@ -323,6 +323,8 @@ def _as_quantity(values: Any, name: str) -> tuple[Any, tuple[str, ...]]:
     plain = pd.to_numeric(text.dropna(), errors="coerce").notna().all()
     if reading.kind not in (Kind.NUMBER, Kind.POINT, Kind.COMMA) or plain:
         return values, ()
+    if reading.unit and len(np.unique(numbers[~np.isnan(numbers)])) <= MOST_GAPPED_LABELS:
+        return values, ()  # such as 4G and 5G
     example = text[text.notna() & pd.to_numeric(text, errors="coerce").isna()].iloc[0]
     return pd.Series(numbers), (
         f"Target {quote(name)} holds text such as {quote(example)} and was read as numbers.",

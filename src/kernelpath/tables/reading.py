@@ -39,7 +39,7 @@ DROP = "drop"
 BRINGING = ("must_include", "feature_groups")
 """Settings that bring columns in for another reason than what they tell."""
 SAID = {
-    Kind.POINT: "read as numbers, without signs and marks between thousands: {}",
+    Kind.POINT: "read as numbers, without signs, units and marks between thousands: {}",
     Kind.COMMA: "read as numbers with a decimal comma: {}",
     Kind.DATE: "dates count as days since 1970 ({})",
     Kind.DAY_FIRST: "dates are read with the day first and count as days since 1970 ({})",
@@ -282,8 +282,19 @@ def _remember(estimator: Any, table: Table) -> None:
 
 def say_how_it_was_read(table: Table, constrained_by: Mapping[str, Any] | None = None) -> None:
     """Say in one warning what was made of columns that are no numbers and no categories."""
+    text = how_it_was_read(table, constrained_by)
+    if text:
+        warn(naming(ReadingWarning(text), "identifiers"))
+
+
+def how_it_was_read(
+    table: Table, constrained_by: Mapping[str, Any] | None = None, but: tuple[Kind, ...] = ()
+) -> str:
+    """What was made of columns that are no numbers and no categories, ``but`` some kinds, or ""."""
     parts = []
     for kind, words in SAID.items():
+        if kind in but:
+            continue
         columns = np.array([j for j, one in table.readings.items() if one.kind is kind], np.intp)
         if kind is Kind.IDENTIFIER and len(columns):
             with_others = np.isin(columns, _brought(table, constrained_by or {}))
@@ -292,9 +303,8 @@ def say_how_it_was_read(table: Table, constrained_by: Mapping[str, Any] | None =
             columns = columns[~with_others]
         if len(columns):
             parts.append(words.format(_with_counts(table, columns)))
-    if parts:
-        text = "; ".join(parts)
-        warn(naming(ReadingWarning(f"{text[0].upper()}{text[1:]}."), "identifiers"))
+    text = "; ".join(parts)
+    return f"{text[0].upper()}{text[1:]}." if text else ""
 
 
 def _with_counts(table: Table, columns: NDArray[np.intp]) -> str:
@@ -304,6 +314,7 @@ def _with_counts(table: Table, columns: NDArray[np.intp]) -> str:
         j: f" ({counted(values, 'value')} in {counted(rows, 'row')})"
         for j, (values, rows) in counts.items()
     }
+    remarks |= {j: f" (in {one.unit})" for j, one in table.readings.items() if one.unit}
     some = any(j in remarks for j in columns.tolist())
     return column_list(columns, table.names, FEW if some else 5, remarks)
 

@@ -626,7 +626,7 @@ def _read_column(
         return ColumnReading.learn(column)
     known = readings.get(place, ColumnReading(Kind.NUMBER))
     if known.kind in NUMBERS:
-        return numbers_again(column, known.kind)
+        return numbers_again(column, known.kind, known.unit)
     return known, known.read(column)
 
 
