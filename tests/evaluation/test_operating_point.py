@@ -98,9 +98,14 @@ def test_without_a_finished_fold_nothing_is_chosen(rule):
 
 def test_discoveries_are_the_largest_size_within_their_number():
     scores = with_means(0.9, 0.5, 0.7, sizes=[1, 3, 10])
-    found = [choose(scores, "fdr", discoveries=k) for k in (0, 1, 2, 3, 9, 50)]
-    assert found == [0, 0, 0, 1, 1, 2]
-    assert choose(scores, "fdr", discoveries=50, budget=3) == 1
+    assert [choose(scores, "fdr", discoveries=k) for k in (1, 3, 10)] == [0, 1, 2]
+    for k, place, few in ((2, 0, "1 feature"), (9, 1, "3 features"), (50, 2, "10 features")):
+        with pytest.warns(UserWarning, match=f"takes {few}; with {k} among n_features") as caught:
+            assert choose(scores, "fdr", discoveries=k) == place
+        assert len(caught) == 1
+    with pytest.warns(UserWarning, match="No feature is a discovery: .* the smallest size, 1 fea"):
+        assert choose(scores, "fdr", discoveries=0) == 0
+    assert choose(scores, "fdr", discoveries=10, budget=3) == 1  # as was asked for
     with pytest.raises(DataError, match="knows p-values"):
         choose(scores, "fdr")
 

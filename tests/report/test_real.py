@@ -98,6 +98,39 @@ def test_the_page_says_how_many_and_which():
     assert "are among them" in page
 
 
+def test_features_that_act_together_do_not_fail_a_test_of_single_columns():
+    summary = scored()
+    assert "act only together" not in render_html(summary)
+    joint = summary | {"method": "joint"}
+    page = render_html(joint)
+    assert "Features that act only together cannot be seen by a test of single columns" in page
+    assert "among them" not in page
+    assert "tested one by one" in page
+    assert "data-together" in page
+    assert kp.SizeDisplay.from_summary(summary).n_real is not None
+    assert kp.SizeDisplay.from_summary(joint).n_real is None
+
+
+def test_the_map_speaks_of_weights_only_where_there_are_any():
+    summary = scored()
+    section = {"features": [0, 1], "similarity": [[1.0, 0.5], [0.5, 1.0]]}
+    sizes = [one | {"weights": [1.0] * len(one["weights"])} for one in summary["sizes"]]
+    assert "Similarity of the heaviest" in render_html(summary | {"redundancy": section})
+    page = render_html(summary | {"redundancy": section, "sizes": sizes})
+    assert "Similarity of the chosen features" in page
+    assert "heaviest" not in _words(page)
+    section = section | {"similarity": [[1.0, 0.1], [0.1, 1.0]]}
+    page = render_html(summary | {"redundancy": section, "sizes": sizes})
+    size = summary["cv"]["chosen"]["n_features"]
+    few = f"2 of the {size}" if size > 2 else "The 2"
+    assert f"{few} chosen features have little in common" in page
+
+
+def _words(page):
+    start = page.index("Redundancy</h2>")
+    return page[start : page.index("</section>", start)]
+
+
 def test_older_summaries_have_no_such_section():
     summary = traced()
     del summary["test"]
@@ -111,6 +144,8 @@ def test_the_path_picture_shows_where_chance_takes_over(data, path):
     words = " ".join(text.get_text() for text in axes.texts)
     assert f"{n} features at a false discovery rate of 0.1" in words
     assert any(np.allclose(line.get_ydata(), n) for line in axes.lines)
+    (said,) = [text for text in axes.texts if "chance takes over" in text.get_text()]
+    assert said.get_path_effects()  # white around the letters, where the steps are behind them
     low, high = axes.get_ylim()
     assert low < n < high
     plain = kp.SizeDisplay.from_path(path).plot()

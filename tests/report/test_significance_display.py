@@ -168,6 +168,21 @@ def test_one_or_two_features(kind, heights):
     assert_nothing_collides(ax)
 
 
+def test_points_of_few_features_are_large_and_whole():
+    sizes = []
+    for n in (12, 200):
+        made = made_test(-np.full(n, 0.02))
+        (points,) = [
+            line
+            for line in SignificanceDisplay.from_test(made).plot().lines
+            if line.get_marker() == "o" and len(line.get_xdata())
+        ]
+        sizes.append(points.get_markersize())
+        assert points.get_clip_on() == (n == 200)
+        pyplot.close("all")
+    assert sizes[0] > 1.5 * sizes[1]
+
+
 def test_nothing_to_draw_is_a_sentence():
     zeros, untested = np.zeros(2), np.full(2, np.nan)
     test = kp.AlignmentTest(zeros, untested, zeros, untested, np.ones(2), ("a", "b"))

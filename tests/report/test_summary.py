@@ -15,7 +15,10 @@ from sklearn.feature_selection import f_classif
 
 import kernelpath as kp
 from kernelpath.errors import ReadingWarning
+from kernelpath.evaluation.scores import PathScores
+from kernelpath.report.chance import gain_section
 from kernelpath.report.form import schema
+from kernelpath.report.html import render_html
 from kernelpath.report.summary import summarize_path
 from kernelpath.report.summary_data import describe_data, notices
 from kernelpath.report.summary_views import feature_views, kernel_curve, redundancy
@@ -150,12 +153,58 @@ def test_nothing_above_chance_is_said(ring):
     summary = valid(model.fit(ring.X, rng.permutation(ring.y)).summary())
     for score, kinds in ((0.4, ["chance"]), (0.6, [])):
         changed = copy.deepcopy(summary)
-        changed["cv"] |= {"chance": 0.5, "best": {"n_features": 2, "score": score, "se": None}}
+        changed["cv"] |= {
+            "gain": None,
+            "chance": 0.5,
+            "best": {"n_features": 2, "score": score, "se": None},
+        }
         assert [one["kind"] for one in remarks(changed)] == kinds
     changed["cv"]["chance"] = 0.6
     assert remarks(changed)[0]["text"] == "No size scores above chance (0.600)."
-    best, chance = summary["cv"]["best"]["score"], summary["cv"]["chance"]
-    assert ("chance" in [one["kind"] for one in summary["notices"]]) == (best <= chance)
+    assert not summary["cv"]["gain"]["found"]
+    first, rest = summary["headline"].split(". ", 1)
+    assert first.startswith("No number of features is ")
+    assert first.endswith("better than chance (0.525)")
+    assert " reach" in rest
+    assert "chance" not in [one["kind"] for one in summary["notices"]]  # it is said already
+
+
+def test_found_is_what_paired_differences_say():
+    """Folds of very different chance: paired, all are above it by nearly the same."""
+    chance = np.array([0.3, 0.6, 0.9])
+    clear = np.column_stack([chance + np.array([0.02, 0.03, 0.02]), chance])
+    scores = PathScores([1, 5], clear, chance=chance)
+    section = gain_section(scores, 1)
+    assert section["found"]
+    assert section["chosen"] == pytest.approx(0.07 / 3)
+    assert section["chosen_se"] == pytest.approx(np.std([2, 3, 2], ddof=1) / 100 / np.sqrt(3))
+    assert not gain_section(PathScores([1], chance[:, None], chance=chance), 1)["found"]
+    # 0.02 ± 0.0115 above: enough for a size, not for the best of two, enough for a lone one.
+    weak = chance + np.array([0.0, 0.02, 0.04])
+    for sizes, others, k, found in (
+        ([1, 5], [chance + 0.5 * (weak - chance)], 1, True),
+        ([1, 5], [chance - 0.1], 5, False),
+        ([5], [], 5, True),
+    ):
+        scores = PathScores(sizes, np.column_stack([*others, weak]), chance=chance)
+        assert gain_section(scores, k)["found"] is found
+    assert gain_section(PathScores([1], [[0.6]], chance=[0.5]), 1)["found"]
+    assert gain_section(PathScores([1], [[0.6]]), 1) is None
+
+
+def test_of_many_classes_the_largest_are_shown_and_counted():
+    """Of equally large ones the first by name, with numbers in names as numbers."""
+    X = np.random.default_rng(0).normal(size=(190, 3))
+    names = np.array([f"c{i}" for i in range(15)])
+    y = np.append(np.repeat(names, 12), ["c14"] * 10)
+    summary = valid(kp.LpKTASelector().fit(X, y).path_.summary(X, y))
+    expected = ["c0", "c1", "c2", "c3", "c4", "c14"]
+    assert summary["views"][0]["classes"] == expected
+    assert "each of 6 of 15 classes, no other of which is larger," in render_html(summary)
+    shown = kp.ViewsDisplay.from_summary(summary)
+    assert shown.n_classes == 15
+    figure = shown.plot().ravel()[0].figure
+    assert figure.get_suptitle().endswith("6 of 15 classes")
 
 
 def test_many_features_are_thinned():
@@ -395,6 +444,12 @@ def test_scores_of_one_feature():
     assert headline(base | {"cv": chosen}) == (
         "1 feature reaches 0.900 (R2); the best, 3 features, 0.950."
     )
+    said = headline(base | {"cv": chosen, "references": [REFERENCE | {"score": 0.97}]})
+    assert "is better than that one: 0.970, by 0.050 ± 0.010" in said  # of two sizes spoken of
+    bounded = base | {"cv": chosen, "settings": {"budget": 2}, "sizes": []}
+    assert headline(bounded).endswith("the best, 3 features, 0.950, beyond the budget.")
+    costs = bounded | {"sizes": [{"n_features": 3, "cost": 1.5}]}
+    assert headline(costs).endswith("the best, 3 features, 0.950.")
     unknown = cv | {"best": many | {"score": None}}
     assert headline(base | {"cv": unknown}) == "1 feature reaches 0.900 (R2)."
 
@@ -427,8 +482,11 @@ def test_a_better_reference_is_in_the_headline():
     assert headline(base) == own  # a summary of before
     ridge = REFERENCE | {"label": "Ridge regression", "score": 0.6}
     assert headline(base | {"references": [ridge, REFERENCE]}) == (
-        f"{own} Boosting on all 9 features reaches 0.612: more than one standard error above."
+        f"{own} Boosting on all 9 features is better: 0.612, by 0.050 ± 0.010 on the same folds."
     )
+    doubt = {"chance": 0.6, "gain": {"found": False}}  # 0.612 ± 0.020 is near 0.600
+    nothing = {"cv": base["cv"] | doubt, "references": [REFERENCE]}
+    assert headline(base | nothing).endswith(own)
     near = REFERENCE | {"above": False}
     assert headline(base | {"references": [near]}) == own
     by_chance = base | {"cv": base["cv"] | {"chance": 0.7}, "references": [REFERENCE]}
@@ -458,7 +516,9 @@ def test_a_reference_is_above_by_more_than_its_paired_standard_error():
         assert one["difference"] == pytest.approx(folds.mean(), rel=1e-6)
         assert one["above"] == (folds.mean() > folds.std(ddof=1) / np.sqrt(3))
     assert boosting["above"]
-    assert "Boosting on all 4 features reaches" in model.summary()["headline"]
+    said = model.summary()["headline"]
+    assert said.startswith("1 feature is not better than chance (0.547). 1 feature reaches 0.520")
+    assert "Boosting on all 4 features is better: 0.9" in said
 
 
 def test_chosen_features_that_say_the_same_are_named():

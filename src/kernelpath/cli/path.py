@@ -197,6 +197,7 @@ def tell(
 ) -> None:
     """Say what was found."""
     from kernelpath.report.real import discovery_words
+    from kernelpath.report.words import acts_together
 
     if output.as_json:
         print_json(run.as_dict() | (more or {}), written)
@@ -208,7 +209,9 @@ def tell(
         else:
             said = _tell_scores(run.scored, run.shape, run.seconds)
         if words := discovery_words(run.test):
-            typer.echo(f"{words[0].upper()}{words[1:]}.")
+            alone = ", tested one by one; features that act only together are not seen so"
+            end = alone if acts_together({"method": run.method}) else ""
+            typer.echo(f"{words[0].upper()}{words[1:]}{end}.")
     if headline:
         typer.echo(headline)
     say_notes([note for note in run.notes if note not in said])

@@ -129,11 +129,15 @@ def shown_sizes(sizes: list[int], always: Iterable[int] = ()) -> list[int]:
 
     Examples
     --------
-    >>> shown_sizes([1, 2, 11, 13, 20, 23], always=[13])
+    >>> shown_sizes([1, 2, 11, 12, 13, 20, 23], always=[13])
     [1, 2, 13, 20, 23]
+    >>> shown_sizes([1, 2, 11, 20])  # a single one is not hidden
+    [1, 2, 11, 20]
     """
     wanted = ROUND | set(always) | set(sizes[-1:])
-    return [k for k in sizes if k <= ALL_UP_TO or k in wanted]
+    shown = [k for k in sizes if k <= ALL_UP_TO or k in wanted]
+    # A line that says that one row is missing would take as much room as that row.
+    return sizes if len(sizes) - len(shown) == 1 else shown
 
 
 def print_scores(summary: dict[str, Any]) -> None:

@@ -43,6 +43,8 @@ class Contest:
     scoring : str
     notes : dict of str to str
         Why candidates have no scores at all.
+    chance : ndarray of shape (n_folds,), optional
+        Scores without any feature.
     """
 
     names: tuple[str, ...]
@@ -51,6 +53,7 @@ class Contest:
     chosen: int
     scoring: str
     notes: dict[str, str]
+    chance: NDArray[np.float64] | None = None
 
     @property
     def areas(self) -> NDArray[np.float64]:
@@ -81,12 +84,26 @@ class Contest:
             return f"{self.name} was chosen; all others fell behind in the first folds."
         best = max(others, key=lambda i: float(areas[i].mean()))
         gain, error = difference(areas[self.chosen], areas[best])
-        how = "above" if gain >= 0 else "below"
-        text = (
-            f"{self.name} was chosen: its curve is {abs(gain):.3f} ± {error:.3f} {how} that of "
-            f"{self.names[best]}"
-        )
-        return f"{text}, which comes after it in the order." if gain < 0 else f"{text}."
+        digits = 3 if max(abs(gain), error) >= 0.0005 else 4
+        by, spread = f"{abs(gain):.{digits}f}", f"{error:.{digits}f}"
+        tied, exact = float(by) == 0.0, float(spread) == 0.0
+        how = f"{by} ± {spread} {'above' if gain > 0 else 'below'}"
+        if tied:
+            how = "equal to" if exact else f"on average equal (± {spread}) to"
+        text = f"{self.name} was chosen: its curve is {how} that of {self.names[best]}"
+        if self.chosen < best and (tied or gain < 0):
+            text += ", which comes after it in the order"
+        return f"{text}.{self._chance_words(whole)}"
+
+    def _chance_words(self, whole: Any) -> str:
+        """That no candidate is above chance by more than one standard error, if that is so."""
+        if self.chance is None or not np.isfinite(self.chance).all():
+            return ""
+        for own in self.areas[whole]:
+            gain, error = difference(own, self.chance)
+            if gain > (error if np.isfinite(error) else 0.0):  # of one fold the sign decides
+                return ""
+        return f" None of the candidates is better than chance ({self.chance.mean() + 0.0:.3f})."
 
 
 def difference(one: NDArray[np.float64], other: NDArray[np.float64]) -> tuple[float, float]:
@@ -182,7 +199,7 @@ def hold_contest(
     scores = scores[known]
     names = tuple(name for name in candidates if name not in notes)
     chosen = first_not_worse(scores.mean(axis=2))
-    return Contest(names, sizes, scores, chosen, scoring, notes)
+    return Contest(names, sizes, scores, chosen, scoring, notes, chance)
 
 
 def _hopeful(

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from kernelpath.errors import DataError, not_one_of
+from kernelpath.errors import DataError, naming, not_one_of
 from kernelpath.evaluation import RULE_NAMES
 from kernelpath.evaluation.scores import TIE, PathScores, score_text
 from kernelpath.path.points import Frozen, frozen_vector
@@ -236,7 +236,8 @@ def discovered(
 ) -> int:
     """Largest size with at most as many features as there are discoveries; at least the smallest.
 
-    Scores have no part in it.
+    Scores have no part in it.  A UserWarning says that there is no discovery, or that not all are
+    in since no size of so many features was scored.
     """
     scores.best()  # refuses scores without a finished fold
     if discoveries is None:
@@ -245,7 +246,21 @@ def discovered(
         )
     able = _affordable(scores, budget)
     within = np.flatnonzero(able & (scores.n_features <= discoveries))
-    return int(within[-1]) if len(within) else int(np.flatnonzero(able)[0])
+    place = int(within[-1]) if len(within) else int(np.flatnonzero(able)[0])
+    k = int(scores.n_features[place])
+    if discoveries == 0:
+        warn(
+            "No feature is a discovery: rule 'fdr' keeps the smallest size, "
+            f"{counted(k, 'feature')}, which may be there by chance."
+        )
+    elif k != discoveries and not (~able & (scores.n_features <= discoveries)).any():
+        found = counted(discoveries, "discovery", "discoveries")
+        text = (
+            f"There are {found}, a size that was not scored: rule 'fdr' takes "
+            f"{counted(k, 'feature')}; with {discoveries} among n_features it takes them all."
+        )
+        warn(naming(UserWarning(text), "n_features"))
+    return place
 
 
 def _fewest(scores: PathScores, target: float, able: np.ndarray) -> int:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import math
+from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -47,3 +48,23 @@ path.summary(X, y) or PathCV.summary()
         raise DataError(
             f"this dict is no summary: {why}; make one with path.summary(X, y) or PathCV.summary()"
         )
+
+
+# -- numbers as JSON can hold them -----------------------------------------------------------------
+
+
+def number(value: float, digits: int = 7) -> float | None:
+    """Round to significant digits; what is not finite becomes None, as JSON has no NaN."""
+    value = float(value)
+    return float(f"{value:.{digits}g}") if math.isfinite(value) else None
+
+
+def numbers(values: Iterable[float], digits: int = 7) -> list[float | None]:
+    """Round each number.
+
+    Examples
+    --------
+    >>> numbers([1.0, 0.123456789, float("nan")])
+    [1.0, 0.1234568, None]
+    """
+    return [number(value, digits) for value in values]

@@ -25,8 +25,11 @@ from kernelpath.path.significance import shown_p
 from kernelpath.report.form import refuse_other_dicts
 from kernelpath.report.plain_text import visible
 from kernelpath.report.words import (
+    acts_together,
+    compared_words,
     feature_words,
     measure_words,
+    n_classes,
     n_usable,
     ranks,
     rate_words,
@@ -131,6 +134,7 @@ def render_html(
         most_classes=MOST_CLASSES,
         facts=_facts(summary, method or summary["method"]),
         real=_real(summary),
+        classes=n_classes(summary),
         measure=None if summary["cv"] is None else measure_words(summary["cv"]["scoring"]),
         references=reference_words(dict(summary)),
         selects=any(summary["points"]["n_selected"]),
@@ -139,7 +143,7 @@ def render_html(
         ranked=ranks(summary),
         kinds={view["kind"] for view in summary["views"]},
         usable=n_usable(summary),
-        alike=_alike(summary["redundancy"]),
+        alike=_alike(summary),
         agreement=_agreement(summary),
         bounded=any(v is not None for v in summary["points"]["gap"]),
         certified=any(v is not None for name in ("kkt", "gap") for v in summary["points"][name]),
@@ -295,7 +299,8 @@ def _facts(summary: Mapping[str, Any], method: str) -> list[str]:
         facts.append(f"{data['task']}{kinds}")
     facts.append(f"method {method}")
     if summary.get("test") is not None:
-        facts.append(rate_words(summary["test"]["n_discoveries"], summary["test"]["level"]))
+        rate = rate_words(summary["test"]["n_discoveries"], summary["test"]["level"])
+        facts.append(f"{rate}, tested one by one" if acts_together(summary) else rate)
     if cv is not None:
         facts += [
             counted(cv["n_folds"], "fold"),
@@ -322,11 +327,13 @@ def _real(summary: Mapping[str, Any]) -> dict[str, Any] | None:
     n, chosen = section["n_discoveries"], section["n_chosen"]
     size = None if summary["cv"] is None else summary["cv"]["chosen"]["n_features"]
     both = ""
-    if chosen is not None and size is not None:
-        both = f"Of the {counted(size, 'chosen feature')}, {chosen:,} are among them."
+    together = acts_together(summary)
+    if chosen is not None and size is not None and not together:
+        both = _both_words(size, chosen)
     return {
         "words": rate_words(n, section["level"]),
         "both": both if n else "",
+        "together": together,
         "rows": [
             (place, _probability(10.0**p), _probability(q), "" if w is None else f"{w:g}")
             for place, p, q, w in rows
@@ -334,6 +341,20 @@ def _real(summary: Mapping[str, Any]) -> dict[str, Any] | None:
         "wide": any(w is not None for w in section["width"]),
         "more": max(n - len(section["features"]), 0),
     }
+
+
+def _both_words(size: int, chosen: int) -> str:
+    """How many of the chosen features are discoveries.
+
+    Examples
+    --------
+    >>> _both_words(1, 1), _both_words(5, 0)
+    ('The chosen feature is among them.', 'Of the 5 chosen features, none is among them.')
+    """
+    if size == 1:
+        return f"The chosen feature is {'' if chosen else 'not '}among them."
+    few = f"{chosen:,} {'is' if chosen == 1 else 'are'}" if chosen else "none is"
+    return f"Of the {counted(size, 'chosen feature')}, {few} among them."
 
 
 def _probability(value: float) -> str:
@@ -370,18 +391,22 @@ def _varies(points: Mapping[str, Any]) -> bool:
     return len(set(points["n_selected"])) > 1 and points["n_selected"] != points["parameter"]
 
 
-def _alike(section: Mapping[str, Any] | None) -> dict[str, Any] | None:
+def _alike(summary: Mapping[str, Any]) -> dict[str, Any] | None:
     """Whether any two features are alike enough for a map, and what is said if not."""
+    section = summary["redundancy"]
     if section is None:
         return None
+    which = compared_words(summary)
     rows = section["similarity"]
     pairs = [v for i, row in enumerate(rows) for v in row[:i] if v is not None]
     most = max(pairs, default=0.0)
+    size = None if which != "chosen" else summary["cv"]["chosen"]["n_features"]
+    few = f"{len(rows)} of the {size:,}" if size and size > len(rows) else f"The {len(rows)}"
     words = (
-        f"The {len(rows)} heaviest features have little in common: no two of their kernels are "
+        f"{few} {which} features have little in common: no two of their kernels are "
         f"more alike than {most:.2f}, where 1 means that two say the same."
     )
-    return {"drawn": most >= ALIKE, "words": words}
+    return {"drawn": most >= ALIKE, "words": words, "which": which}
 
 
 def _words(name: str) -> str:

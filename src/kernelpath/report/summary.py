@@ -6,7 +6,7 @@ Pictures, pages and tables are drawn from this dict and compute nothing.  Its fo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +17,8 @@ from kernelpath.evaluation.operating_point import choose
 from kernelpath.evaluation.scores import PathScores
 from kernelpath.kernels import FeatureKernel, check_traced, feature_kernel_settings
 from kernelpath.path.feature_path import FeaturePath
-from kernelpath.report.form import FORMAT, VERSION
+from kernelpath.report.chance import gain_section
+from kernelpath.report.form import FORMAT, VERSION, number, numbers
 from kernelpath.report.real import known_test, real_section
 from kernelpath.report.summary_data import (
     describe_counts,
@@ -391,6 +392,7 @@ def cv_section(model: PathCV) -> dict[str, Any]:
         "scoring": scores.scoring,
         "chance": number(scores.chance_mean),
         "rule": point.rule,
+        "gain": gain_section(scores, int(point.n_features)),
         "best": _size_score(scores, int(scores.best())),
         "one_se": _size_score(scores, int(choose(scores, "one_se"))),
         "chosen": {
@@ -527,23 +529,6 @@ def settings_section(model: PathCV, selector: dict[str, Any]) -> dict[str, Any]:
 
 
 # -- numbers as JSON can hold them -----------------------------------------------------------------
-
-
-def number(value: float, digits: int = 7) -> float | None:
-    """Round to significant digits; what is not finite becomes None, as JSON has no NaN."""
-    value = float(value)
-    return float(f"{value:.{digits}g}") if np.isfinite(value) else None
-
-
-def numbers(values: Iterable[float], digits: int = 7) -> list[float | None]:
-    """Round each number.
-
-    Examples
-    --------
-    >>> numbers([1.0, 0.123456789, float("nan")])
-    [1.0, 0.1234568, None]
-    """
-    return [number(value, digits) for value in values]
 
 
 def plain(value: Any) -> Any:

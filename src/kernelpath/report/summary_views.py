@@ -101,8 +101,10 @@ class _Outcome:
         labels, counts = np.unique(y, return_counts=True)
         if len(labels) == 2:  # the share of one says that of the other
             return cls("share", [labels[1]])
-        largest = np.sort(np.argsort(-counts, kind="stable")[:MOST_CLASSES])
-        return cls("share", labels[largest].tolist())
+        known = sorted(labels.tolist(), key=_natural)  # of equally large ones, the first by name
+        count = dict(zip(labels.tolist(), counts.tolist()))
+        largest = sorted(known, key=lambda label: -count[label])[:MOST_CLASSES]
+        return cls("share", [label for label in known if label in largest])
 
     def columns(self, y: NDArray) -> NDArray[np.float64]:
         if self.kind == "value":
@@ -208,6 +210,11 @@ def _categorical(
         "means": means.tolist(),
         "n_hidden": len(levels) - len(order),
     }
+
+
+def _natural(label: Any) -> Any:
+    """Key of a class: its number, or its name with numbers inside as numbers."""
+    return _by_number(label) if isinstance(label, str) else label
 
 
 def _by_number(name: str) -> list[Any]:

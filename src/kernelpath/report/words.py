@@ -9,6 +9,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
+from kernelpath.report.chance import nothing_words, says_nothing_found
 from kernelpath.report.summary_lines import turns
 from kernelpath.tables.missing import LeftOut
 from kernelpath.utils.provenance import ANOTHER_BRANCH
@@ -21,6 +22,9 @@ BRANCH_WORDS = (
 )
 
 
+TOGETHER = ("joint", "l1kr", "gmkl-product", "hkl", "bahsic")
+"""Methods whose kernels are of several features at once."""
+KERNEL_OF_GMKL = ("kernel", "selector: kernel")
 MEASURES = {
     "r2": "R2",
     "f1": "F1",
@@ -50,6 +54,36 @@ def measure_words(scoring: str) -> str:
         return f"{MEASURES[first]}, {scoring[len(first) + 1 :].replace('_', ' ')}"
     words = scoring.replace("_", " ")
     return f"negative {words[4:]}" if words.startswith("neg ") else words
+
+
+def acts_together(summary: Mapping[str, Any]) -> bool:
+    """Whether the method sees features that act only together, which no test of one column does.
+
+    Examples
+    --------
+    >>> acts_together({"method": "joint"}), acts_together({"method": "lp-kta"})
+    (True, False)
+    >>> acts_together({"method": "gmkl", "settings": {"kernel": "product"}})
+    True
+    """
+    if summary["method"] == "gmkl":
+        settings = summary.get("settings", {})
+        return any("product" in str(settings.get(name, "")).lower() for name in KERNEL_OF_GMKL)
+    return summary["method"] in TOGETHER
+
+
+def compared_words(summary: Mapping[str, Any]) -> str:
+    """Which features views and the map of similarities show: heaviest ones need weights.
+
+    Examples
+    --------
+    >>> sizes = [{"weights": [1.0, 1.0]}]
+    >>> compared_words({"sizes": sizes, "cv": {}}), compared_words({"sizes": sizes, "cv": None})
+    ('chosen', 'first')
+    """
+    if weighs(summary):
+        return "heaviest"
+    return "first" if summary["cv"] is None else "chosen"
 
 
 def weighs(summary: Mapping[str, Any]) -> bool:
@@ -100,14 +134,18 @@ def row_words(data: Mapping[str, Any]) -> str:
 def headline(summary: dict[str, Any]) -> str:
     """The result in a sentence: the model that one gets first; then what does better, if anything.
 
-    That is another ranking, or a plain model of all features by more than one standard error.
+    That is another ranking, or a plain model of all features by more than one standard error of
+    the difference.  Where no size is above chance, that comes before all; see `gain_section`.
     """
     cv = summary["cv"]
     if cv is None:
         return " ".join([_path_words(summary), *_turn_words(summary)])
+    total = n_usable(summary)
+    nothing = nothing_words(summary, total, measure_words(cv["scoring"]))
     return " ".join(
         [
-            _score_sentence(cv, n_usable(summary)),
+            *([nothing] if nothing else []),
+            _score_sentence(summary, total),
             *_better_baseline(summary),
             *_better_reference(summary),
         ]
@@ -142,13 +180,28 @@ def _turn_words(summary: dict[str, Any]) -> list[str]:
     return [f"On the way the {summary['parameter_name']} turns {times}."]
 
 
-def _score_sentence(cv: dict[str, Any], total: int) -> str:
+def _score_sentence(summary: dict[str, Any], total: int) -> str:
+    cv = summary["cv"]
     best, chosen = cv["best"], cv["chosen"]
     few = "The one feature" if total == 1 else _features(chosen["n_features"])
     reach = f"{few} {_reach(chosen)} {score_words(chosen)} ({measure_words(cv['scoring'])})"
     if chosen["n_features"] == best["n_features"] or best["score"] is None:
         return f"{reach}."
-    return f"{reach}; the best, {_features(best['n_features'])}, {best['score']:.3f}."
+    top = f"{reach}; the best, {_features(best['n_features'])}, {best['score']:.3f}"
+    return (
+        f"{top}, beyond the budget." if _beyond_budget(summary, best["n_features"]) else f"{top}."
+    )
+
+
+def _beyond_budget(summary: dict[str, Any], k: int) -> bool:
+    """Whether a size has more features, or costs more, than the budget allows."""
+    budget = summary.get("settings", {}).get("budget")
+    if budget is None:
+        return False
+    rows: list[dict[str, Any]] = summary["sizes"]
+    row = next((one for one in rows if one["n_features"] == k), {})
+    spent = row.get("cost", row.get("cost_in_folds", k))
+    return spent is not None and spent > budget
 
 
 def _reach(one: dict[str, Any]) -> str:
@@ -177,21 +230,36 @@ def _better_reference(summary: dict[str, Any]) -> list[str]:
     One that is no better than chance is nothing to be told of.
     """
     chance = summary["cv"].get("chance")
+    doubt = says_nothing_found(summary)  # then what is near chance is no better than that
     above = [
         one
         for one in summary.get("references", ())
-        if one["above"] and (chance is None or one["score"] > chance)
+        if one["above"] and (chance is None or one["score"] - doubt * (one["se"] or 0.0) > chance)
     ]
     if not above:
         return []
     best = max(above, key=lambda one: one["score"])
-    return [f"{_reference_score(best)}: more than one standard error above."]
-
-
-def _reference_score(one: dict[str, Any]) -> str:
-    count = one["n_features"]
+    count, chosen, top = best["n_features"], *(summary["cv"][name] for name in ("chosen", "best"))
     of = "the one feature" if count == 1 else f"all {count:,} features"
-    return f"{one['label']} on {of} reaches {one['score']:.3f}"
+    few = chosen["n_features"]
+    named = few != top["n_features"]  # then the sentence before spoke of two sizes
+    than = f" than {'that one' if few == 1 else f'those {few:,}'}" if named else ""
+    by = difference_words(best["difference"], best["difference_se"])
+    text = f"{best['label']} on {of} is better{than}: {best['score']:.3f}"
+    return [f"{text}, by {by} on the same folds."]
+
+
+def difference_words(gain: float, error: float | None) -> str:
+    """A paired difference and its standard error, with a digit more where it is small.
+
+    Examples
+    --------
+    >>> difference_words(0.0062, 0.0021), difference_words(0.0002, 0.00004)
+    ('0.006 ± 0.002', '0.0002 ± 0.0000')
+    """
+    digits = 3 if abs(gain) >= 0.0005 else 4
+    given = "" if error is None else f" \N{PLUS-MINUS SIGN} {error:.{digits}f}"
+    return f"{gain:.{digits}f}{given}"
 
 
 def reference_words(summary: dict[str, Any]) -> str:
@@ -244,12 +312,18 @@ def remarks(summary: dict[str, Any]) -> list[dict[str, str]]:
         found.append({"kind": "branch", "text": BRANCH_WORDS})
     cv = summary["cv"]
     scores = () if cv is None else (cv["best"]["score"], cv["chance"])
-    if scores and None not in scores and scores[0] <= scores[1]:
+    said = says_nothing_found(summary)  # by the headline
+    if scores and None not in scores and scores[0] <= scores[1] and not said:
         text = f"No size scores above chance ({scores[1]:.3f})."
         found.append({"kind": "chance", "text": text})
     if cv is not None and (text := redundancy_words(summary)):
         found.append({"kind": "redundancy", "text": text})
     return found
+
+
+def n_classes(summary: Mapping[str, Any]) -> int:
+    """How many classes the target has, as far as that is known; 0 for one of numbers."""
+    return len(((summary.get("data") or {}).get("target") or {}).get("classes", ()))
 
 
 def redundancy_words(summary: dict[str, Any]) -> str:

@@ -42,7 +42,7 @@ from kernelpath.report.summary_lines import (
     turns,
     weight_lines,
 )
-from kernelpath.report.words import LEVEL, n_usable, rate_words
+from kernelpath.report.words import LEVEL, acts_together, n_usable, rate_words
 
 if TYPE_CHECKING:
     from kernelpath.path.significance import AlignmentTest
@@ -166,7 +166,8 @@ class SizeDisplay(Picture):
     n_features : int
     parameter_name : str
     n_real : int or None
-        Discoveries at a false discovery rate of 0.1, above which chance takes over, if known.
+        Discoveries at a false discovery rate of 0.1, above which chance takes over, if known; None
+        where features may act only together, of which a test of single columns knows nothing.
 
     Examples
     --------
@@ -196,6 +197,8 @@ class SizeDisplay(Picture):
         """
         test = test or path.test
         where, sizes = sizes_at_junctures(path)
+        settings = path.provenance.get("parameters", {})
+        together = acts_together({"method": path.method, "settings": settings})
         return cls(
             parameters=path.parameters,
             n_selected=path.n_selected,
@@ -203,13 +206,14 @@ class SizeDisplay(Picture):
             sizes_after=sizes,
             n_features=path.n_features if n_features is None else n_features,
             parameter_name=path.parameter_name,
-            n_real=None if test is None else len(test.discoveries(LEVEL)),
+            n_real=None if test is None or together else len(test.discoveries(LEVEL)),
         )
 
     @classmethod
     def from_summary(cls, summary: Mapping[str, Any]) -> SizeDisplay:
         """Take the points and the juncture points of the summary."""
         points, junctures = summary["points"], summary["junctures"]
+        test = summary.get("test") or {}
         return cls(
             parameters=floats(points["parameter"]),
             n_selected=np.array(points["n_selected"], dtype=np.int64),
@@ -217,7 +221,7 @@ class SizeDisplay(Picture):
             sizes_after=np.array(junctures["n_selected"], dtype=np.int64),
             n_features=n_usable(summary),
             parameter_name=summary["parameter_name"],
-            n_real=(summary.get("test") or {}).get("n_discoveries"),
+            n_real=None if acts_together(summary) else test.get("n_discoveries"),
         )
 
     @property
@@ -273,6 +277,8 @@ class SizeDisplay(Picture):
 
     def _draw_chance(self, ax: Any, x: NDArray[np.float64], sizes: NDArray[np.int64]) -> None:
         """Where chance takes over: more features than there are discoveries."""
+        from matplotlib.patheffects import withStroke
+
         assert self.n_real is not None
         ax.axhline(self.n_real, color=PALETTE[1], lw=1.1, ls=(0, (5, 3)), zorder=2.5)
         low, high = ax.get_ylim()
@@ -283,11 +289,12 @@ class SizeDisplay(Picture):
         if sizes[0] > self.n_real and len(within) and len(turns(x)) == 0:
             ring = {"color": PALETTE[1], "mfc": "white", "ms": 5.5, "mew": 1.6, "zorder": 4}
             ax.plot(x[within[0]], self.n_real, marker="o", ls="none", clip_on=False, **ring)
-        ax.annotate(
+        words = ax.annotate(
             f"{rate_words(self.n_real, LEVEL)};\nabove, chance takes over", (0, self.n_real),
             xytext=(6, 4), xycoords=("axes fraction", "data"), textcoords="offset points",
-            fontsize=8.5, color=INK,
+            fontsize=8.5, color=INK, zorder=5,
         )  # fmt: skip
+        words.set_path_effects([withStroke(linewidth=3.5, foreground="white")])  # over the steps
 
 
 def plot_path(path: FeaturePath, ax: Any = None, *, n_named: int = 8) -> Any:

@@ -40,6 +40,7 @@ FAR = 2.2  # heights of a name from its point, beyond which it is left out
 WIDE = 30.0  # alignment from which the axis is one of square roots
 STRIP = 1.6  # least height of the strip of orders
 BAND = 0.95  # share of the features by chance that the band holds
+SINGLE = 60  # features up to which points are large
 CELL = 4.0  # pixels; points within one cover the same
 FOUND, SHADE = PALETTE[0], "#F1F3F4"
 
@@ -150,11 +151,13 @@ class SignificanceDisplay(Picture):
         dressed(ax)
         line = -self.threshold / np.log(10.0)
         x, y = self._scale(ax, line)
-        few = len(x) <= 2000
-        dots = {"ls": "none", "marker": "o", "mew": 0, "rasterized": not few}
-        here = self.found
-        ax.plot(x[~here], y[~here], ms=4 if few else 3, color=GREY, alpha=0.6, zorder=2, **dots)
-        ax.plot(x[here], y[here], ms=5.5, color=FOUND, alpha=0.9, zorder=3, **dots)
+        few, here = len(x) <= 2000, self.found
+        # Single points are to be seen, also those in the corner: there the axes hide no half.
+        big = len(x) <= SINGLE
+        dots = {"ls": "none", "marker": "o", "mew": 0, "rasterized": not few, "clip_on": not big}
+        others = {"ms": 7, "color": FAINT, "alpha": 0.85} if big else {"color": GREY, "alpha": 0.6}
+        ax.plot(x[~here], y[~here], zorder=2.6, **({"ms": 4 if few else 3} | others | dots))
+        ax.plot(x[here], y[here], ms=8 if big else 5.5, color=FOUND, alpha=0.9, zorder=3, **dots)
         ax.axhline(line, color=PALETTE[1], lw=1.1, ls=(0, (5, 3)), zorder=2.5)
         ax.set_xlabel("alignment")
         ax.set_ylabel(r"$-\log_{10}$ p")

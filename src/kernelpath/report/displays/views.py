@@ -24,6 +24,7 @@ from kernelpath.report.displays._canvas import (
     table_of,
 )
 from kernelpath.report.displays._canvas import write_sentence as sentence
+from kernelpath.report.words import n_classes
 from kernelpath.utils.words import counted
 
 N_COLUMNS = 4
@@ -109,6 +110,8 @@ class ViewsDisplay(Picture):
     Attributes
     ----------
     views : tuple of FeatureView
+    n_classes : int
+        Of the target, also those that are not drawn; 0 if unknown or of numbers.
 
     Examples
     --------
@@ -117,6 +120,7 @@ class ViewsDisplay(Picture):
     """
 
     views: tuple[FeatureView, ...]
+    n_classes: int = 0
 
     _sentence: ClassVar[str] = "The summary was made without the table, or no feature is selected."
 
@@ -125,7 +129,8 @@ class ViewsDisplay(Picture):
         """Take the views of the heaviest features."""
         views = summary["views"]
         names = names_of(summary, [view["feature"] for view in views])
-        return cls(tuple(FeatureView.from_section(*pair) for pair in zip(names, views)))
+        drawn = tuple(FeatureView.from_section(*pair) for pair in zip(names, views))
+        return cls(drawn, n_classes(summary))
 
     @property
     def known(self) -> bool:
@@ -195,6 +200,8 @@ class ViewsDisplay(Picture):
         if fit:
             fits = any(not view.categories for view in self.views)
             words = "Target over each feature" + ", with the fit of its kernel" * fits
+            if 1 < len(classes) < self.n_classes:
+                words += f", {len(classes)} of {self.n_classes:,} classes"
             figure.suptitle(words, x=0.012, ha="left", fontsize=12)
         if len(classes) < 2:
             return

@@ -244,7 +244,7 @@ function goOn(root, places, y) {
 
 // Beyond as many features as there are discoveries, chance takes over.
 function markChance(root, box, y) {
-  const n = S.test ? S.test.n_discoveries : 0;
+  const n = S.test && byId("main").dataset.together === undefined ? S.test.n_discoveries : 0;
   const at = y.place(n);
   if (n === 0 || at > box.bottom - 2 || at < box.top + 2) return;
   root.append(svg("line", { class: "dash c1", x1: box.left, x2: box.right, y1: at, y2: at }));

@@ -78,7 +78,7 @@ function drawRedundancy(width) {
   similarity.forEach((row, i) => row.forEach((v, j) => { if (j > i && known(v) && v > most[2]) most = [i, j, v]; }));
   const words = most[2] >= 0 ? `Most alike: ${nameOf(places[most[0]], 40)} and ${nameOf(places[most[1]], 40)}, ${most[2].toFixed(2)}.` : "";
   return cells(width, {
-    title: "Similarity of the heaviest features", description: words,
+    title: byId("redundancy").dataset.label, description: words,
     names: places.map((place, i) => `${i + 1}  ${nameOf(place, 120)}`), values: similarity,
     columns: places.map((_, i) => String(i + 1)), columnLabel: "", square: true,
     tell: (i, j) => [`${nameOf(places[i], 60)} and ${nameOf(places[j], 60)}`, known(similarity[i][j]) ? similarity[i][j].toFixed(2) : "unknown"],

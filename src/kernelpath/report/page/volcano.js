@@ -30,9 +30,10 @@ function drawVolcano(width) {
   axes(root, box, x, y, "alignment", "−log₁₀ p");
   if (top > ORDER) label(root, box.left + 8, box.top + 16, small ? "an order" : "an order, no probability", { class: "axis small" });
   const xs = alignment.map(place), ys = heights.map(y.place);
+  const big = found.length <= 60; // single points are to be seen
   for (const which of [0, 1]) {
     found.forEach((one, i) => {
-      if (one === which) root.append(svg("circle", { class: one ? "dot c0" : "dot other", cx: fixed(xs[i]), cy: fixed(ys[i]), r: one ? 4.5 : 2 }));
+      if (one === which) root.append(svg("circle", { class: one ? "dot c0" : big ? "dot other single" : "dot other", cx: fixed(xs[i]), cy: fixed(ys[i]), r: one ? (big ? 5.5 : 4.5) : big ? 4 : 2 }));
     });
   }
   names(root, box, xs, ys, S.test.features.filter((_, i) => found[i]), width);
