@@ -65,7 +65,7 @@ def report_page(model: kp.PathCV) -> None:
 def stability() -> None:
     """Draw the selection probabilities of the guide to stability selection."""
     data = kp.datasets.make_wide(n_samples=500, n_features=2000, random_state=0)
-    model = kp.StabilityPath(n_pairs=50).fit(data.X, data.y)
+    model = kp.StabilityPath(kp.LpKTASelector(bandwidth="std"), n_pairs=50).fit(data.X, data.y)
     figure = screenless((8, 4.4))
     kp.SelectionDisplay.from_model(model).draw_on(figure)
     figure.savefig(IMAGES / "stability.png", metadata=signed("png"))

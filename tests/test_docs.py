@@ -293,17 +293,22 @@ def test_the_tutorial_runs_and_says_what_it_prints(tmp_path, monkeypatch):
         exec(code, names)
     model, page = names["model"], (ROOT / "docs" / "guide" / "how_many_features.md").read_text()
     # Other versions of the libraries may move a prediction or two.
-    near = {"abs": 0.02}
+    near = {"abs": 0.006}
     shown = dict(re.findall(r"# (OperatingPoint|NestedScore)\(.*?accuracy (0\.\d+)", page))
     assert float(shown["OperatingPoint"]) == pytest.approx(model.operating_point_.score, **near)
     assert float(shown["NestedScore"]) == pytest.approx(names["honest"].nested_score_.mean, **near)
-    for rule, options in {
-        "best": {},
-        "tolerance": {"tolerance": 0.02},
-        "budget": {"budget": 5},
-    }.items():
+    given = {"tolerance": {"tolerance": 0.02}, "budget": {"budget": 5}}
+    for rule in ("best", "one_se", "tolerance", "budget", "stable"):
         (score,) = re.findall(rf'\| `"{rule}"` .*features, (0\.\d+)', page)
-        assert float(score) == pytest.approx(model.choose(rule, **options).score, **near)
+        point = model.choose(rule, **given.get(rule, {}))
+        assert float(score) == pytest.approx(point.score, **near)
+    (score,) = re.findall(r"\)\n# (0\.\d+)\n", page)
+    assert float(score) == pytest.approx(model.score(names["X_test"], names["y_test"]), abs=0.012)
+    index = model.stability_.to_frame().set_index("n_features")["index"]
+    said = re.search(r"it is (\d\.\d+) for one feature, (\d\.\d+) for five and between (\S+)", page)
+    assert said is not None
+    found = [index[1], index[5], index.loc[5:26].min()]
+    assert [float(value) for value in said.groups()] == pytest.approx(found, abs=0.1)
     assert (names["again"].predict(names["X_test"]) == model.predict(names["X_test"])).all()
 
 
