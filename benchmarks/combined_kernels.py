@@ -21,7 +21,7 @@ SAMPLED = (0, 20, 40, 60, 80, 100)
 def traced(X: Any, y: np.ndarray) -> tuple[KernelBank, sparse.csr_matrix]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # empty columns are reported
-        path = kp.LpKTASelector().fit(X, y).path_
+        path = kp.LpKTASelector(statistic="alignment", bandwidth="std").fit(X, y).path_
     return KernelBank.fit(as_column_table(X), y), sparse.csr_matrix(path.weights)
 
 
