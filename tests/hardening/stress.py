@@ -313,7 +313,7 @@ def _cells(X: np.ndarray, both: Any) -> Iterator[Case]:
         "date as object": _with(objects, np.datetime64("2020-01-01")),
         "list as object": _with(objects, [1, 2]),
         "complex": X + 1j,
-        "text": np.char.add(X.astype(str), "a"),
+        "text": np.char.add("a", X.astype(str)),
         "records": np.zeros(N, dtype=[("a", float), ("b", float)]),
         "one dimension": X[:, 0],
         "three dimensions": X[:, :, None],
