@@ -14,7 +14,7 @@ from kernelpath.mkl.losses import EpsilonInsensitive, Hinge, LeastSquares, Squar
 from kernelpath.mkl.problem import PointSolver, Problem
 from kernelpath.mkl.solvers import published, simplex
 from kernelpath.mkl.solvers.base import MissingCapability
-from kernelpath.mkl.solvers.choice import SOLVERS, solve
+from kernelpath.mkl.solvers.choice import SOLVERS, _together, solve
 from mkl.solvers.test_gmkl import COSTS, FACTORS, KERNEL, LABELS, problem_of, targets
 from reference.saddles import mkl_value
 
@@ -169,9 +169,15 @@ def test_a_history_is_drawn():
         sums.plot("time")
 
 
-def test_bounds_of_two_runs_in_a_row_add_up():
+def test_the_work_of_two_runs_in_a_row_adds_up():
     """A default that falls back on another solver tells of the work of both."""
     problem = Problem(KERNEL, (Hinge(2.0).dual(LABELS),), *COSTS["l2"][:2])
-    found = solve(problem, tol=1e-9)
-    counts = [one["n_svm"] for one in found.history]
-    assert counts == sorted(counts)
+    first = SOLVERS["spg"](problem, tol=1e-9, max_iter=3)
+    second = SOLVERS["newton"](problem, first.weights, tol=1e-6)
+    found = _together(first, second, 1e-6)
+    assert len(found.history) == len(first.history) + len(second.history)
+    for name in ("n_svm", "n_steps", "seconds"):
+        values = [one[name] for one in found.history]
+        assert values == sorted(values)
+        assert values[-1] == first.history[-1][name] + second.history[-1][name]
+    assert second.history[0]["n_svm"] < first.history[-1]["n_svm"]  # else nothing is shown
